@@ -16,7 +16,7 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MISSING = "no Chromium is installed (as root: apt-get install chromium)"
-_DEADLINE = 120.0  # seconds for one answer, also on a busy machine
+_DEADLINE = 120.0  # seconds until an answer; long enough for a busy machine
 _WORDS = (
     "--headless",
     "--no-sandbox",
@@ -99,13 +99,13 @@ class Browser:
         call = {"id": number, "method": method, "params": params, **session}
         os.write(self._commands, json.dumps(call).encode() + b"\0")
         while True:
-            told = self._next()
-            if told.get("id") == number:
-                assert "error" not in told, told
-                result: dict[str, Any] = told["result"]
+            message = self._next()
+            if message.get("id") == number:
+                assert "error" not in message, message
+                result: dict[str, Any] = message["result"]
                 return result
-            if told.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown"):
-                self.complaints.append(json.dumps(told["params"]))
+            if message.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown"):
+                self.complaints.append(json.dumps(message["params"]))
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._read:
@@ -113,16 +113,16 @@ class Browser:
                 raise TimeoutError("the browser does not answer")
             data = os.read(self._answers, 1 << 20)
             if not data:
-                raise EOFError("the browser has ended")
+                raise EOFError("the browser has exited")
             self._read += data
         line, _, self._read = self._read.partition(b"\0")
-        told: dict[str, Any] = json.loads(line)
-        return told
+        message: dict[str, Any] = json.loads(line)
+        return message
 
 
 @contextmanager
 def browser(folder: Path) -> Iterator[Browser]:
-    """Start a browser that stores its files in a folder; end it after the block."""
+    """Start a browser that stores its files in a folder. Stop it after the block."""
     path = installed()
     assert path is not None
     theirs_in, ours_out = os.pipe()

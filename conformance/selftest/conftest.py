@@ -10,7 +10,7 @@ from conformance.definitions import locations
 from conformance.selftest import report_fixtures
 from conformance.selftest.driving import Place
 
-# Slow tests on a busy machine are no failures.
+# A slow test on a busy machine is not a failure.
 settings.register_profile("selftest", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("selftest")
 

@@ -19,7 +19,8 @@ from conformance.selftest.warm import Forked
 
 COMMAND = [sys.executable, "-m", "conformance"]
 SIMULATOR = "vexide/simulator"
-BRIEF = ("--timing", "startup=2", "--timing", "response=0.5", "--timing", "program=1")
+TIMINGS = ("--timing", "startup=2", "--timing", "response=0.5", "--timing", "program=1")
+"""Short timings, with which runs against incorrect IUTs do not take long."""
 ONE_TEST = ("-k", "answered_once")
 """Selects one fast test of a simulator, for self-tests about the smoke session."""
 
@@ -45,10 +46,10 @@ def serve():
             say("Exited")
             return
 """
-"""A simulator whose program ends at once, and the parts of which worse simulators are made."""
+"""The parts of a simulator whose program ends immediately. Self-tests replace single parts."""
 
 _MARK = "CONFORMANCE_SELFTEST"
-_DEADLINE = 300.0  # seconds: more than any command needs, even on a busy machine
+_DEADLINE = 300.0  # seconds; more than any command needs, even on a busy machine
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ class Done:
     """A command that has exited: exit code, output, and resources.
 
     ``seconds`` is its duration. ``memory`` is the largest resident size of its process in bytes.
-    ``left`` has the command lines of processes that are still running. ``litter`` has its temporary
-    files.
+    ``left`` contains the command lines of processes that are still running. ``litter`` contains the
+    temporary files that remain.
     """
 
     code: int
@@ -91,11 +92,11 @@ class Done:
         return int(root.attrib["failures"]) + int(root.attrib["errors"])
 
     def text(self, name: str) -> str:
-        """Return the text of one file in the report's folder."""
+        """Return the contents of a file in the folder of the report."""
         return (self.folder / name).read_text("utf-8")
 
     def verdict(self, requirement: str) -> str:
-        """Return the verdict of one requirement."""
+        """Return the verdict of a requirement."""
         return str(self._entry(requirement)["verdict"])
 
     def reason(self, requirement: str) -> str:
@@ -131,10 +132,10 @@ class Place:
 
     def run(self, *words: str, iut: list[str] | None = None, **options: Any) -> Done:
         """Run ``conformance run`` with a command that starts the IUT after ``--``."""
-        # A whole run and a selection write to the same folder, so that tests find the report.
+        # A selection also writes to this folder, so that self-tests find the report.
         report = () if "--report" in words else ("--report", "conformance-report")
-        behind = ["--", *iut] if iut else []
-        return self.conformance("run", *words, *report, *behind, **options)
+        command = ["--", *iut] if iut else []
+        return self.conformance("run", *words, *report, *command, **options)
 
     def conformance(
         self, *words: str, cwd: Path | None = None, env: dict[str, str] | None = None
@@ -152,21 +153,21 @@ class Place:
     ) -> Done:
         """Run a command until it exits. Raises TimeoutError.
 
-        ``until`` is a file: when the file exists, the command gets the signal ``ended_by``.
+        The command gets the signal ``ended_by`` when the file ``until`` exists.
         """
         temporary = self.folder / "tmp"
         temporary.mkdir(exist_ok=True)
         inherited = _inherited()
         began = time.monotonic()
         with (self.folder / "out").open("w") as out, (self.folder / "err").open("w") as err:
-            told = {**inherited, "TMPDIR": str(temporary), _MARK: self.mark, **(env or {})}
-            # A module can read the environment when it is imported, which the fork server does only
-            # once.
+            variables = {**inherited, "TMPDIR": str(temporary), _MARK: self.mark, **(env or {})}
+            # The fork server imports each module only once, and a module can read the environment
+            # during its import.
             forked = words[:3] == COMMAND and inherited == _INHERITED and not env
             process: subprocess.Popen[bytes] | Forked
             if forked:
                 files = (out.fileno(), err.fileno())
-                process = Forked(words[3:], told, str(cwd or self.folder), *files)
+                process = Forked(words[3:], variables, str(cwd or self.folder), *files)
             else:
                 process = subprocess.Popen(
                     words,
@@ -174,7 +175,7 @@ class Place:
                     stdout=out,
                     stderr=err,
                     cwd=cwd or self.folder,
-                    env=told,
+                    env=variables,
                 )
             if until:
                 _await_file(until)
@@ -192,7 +193,7 @@ class Place:
         )
 
     def _left(self) -> list[str]:
-        """Return the command lines of processes that this place's commands have started."""
+        """Return the command lines of running processes that commands in this folder started."""
         mark, folder = f"{_MARK}={self.mark}".encode(), os.fsencode(self.folder)
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
@@ -225,7 +226,7 @@ def _await_file(path: Path) -> None:
 def _await(process: subprocess.Popen[bytes] | Forked) -> tuple[int, int]:
     """Wait for a process; return its exit code and its largest resident size in bytes.
 
-    The size is sampled, because ``wait4`` includes the size of the parent before the exec.
+    The size is sampled, because ``wait4`` also counts the memory of the parent process.
     """
     deadline = time.monotonic() + _DEADLINE
     watch = os.pidfd_open(process.pid)

@@ -28,7 +28,10 @@ ROOT, MIDDLE, TOP, OTHER, SHOULD = (
     "exit.exited-sent",
     "signature.sent",
 )
-"""Requirements of the fixtures: TOP presumes MIDDLE, which presumes ROOT; the others are alone."""
+"""Requirements of the fixtures.
+
+MIDDLE is a prerequisite of TOP, and ROOT of MIDDLE. The others have no prerequisites.
+"""
 
 DEATH = End("was killed by SIGSEGV", "panic: no port", ("Touch",), died=True)
 CLOSE = End("closed the stream", candidates=("USD",))
@@ -77,7 +80,7 @@ def finding(requirement: str, event: int = 3, transcript: str = "transcripts/a.j
 
 
 def timeout(requirement: str, *names: str) -> Evidence:
-    """Return the fact that none of these messages came in the full time."""
+    """Return the fact that none of these messages came before the timeout."""
     place = Place("transcripts/a.jsonl")
     text = f"expected {' or '.join(names)} within 1 s; received nothing"
     return Evidence(Kind.TIMEOUT, requirement, text, place=place, missing=(names,))
@@ -90,7 +93,7 @@ def ended(requirement: str, end: End, *names: str) -> Evidence:
 
 
 def other(kind: Kind, requirement: str = ROOT, amount: float = 0.0) -> Evidence:
-    """Return a fact of a kind that is not against its requirement."""
+    """Return a fact of a kind that does not violate its requirement."""
     return Evidence(kind, requirement, f"it is {kind}", amount=amount)
 
 
@@ -112,14 +115,14 @@ def result(name: str, requirement: str, *evidence: Evidence, **more: Any) -> Res
 
 
 def passed(name: str, requirement: str, *exercised: str) -> Result:
-    """Return the result of a test that passed and exercised these requirements as well."""
+    """Return the result of a test that passed, and that also exercised these requirements."""
     return result(name, requirement, observed=Observed(frozenset(exercised)))
 
 
 def culprit(label: str, end: End, *results: Result, **shown: TrialResult) -> Culprit:
     """Return a culprit that ended the sessions of these results.
 
-    ``shown`` says by name of a result what the masked run of its test has shown.
+    ``shown`` contains the result of the masked trial of each test, by the name of the test.
     """
     trials = tuple(
         Trial(each.requirement, each.id, shown[each.id], "why", f"again {each.id}")
@@ -131,7 +134,7 @@ def culprit(label: str, end: End, *results: Result, **shown: TrialResult) -> Cul
 
 
 def known(results: Sequence[Result], culprits: Sequence[Culprit] = ()) -> list[Fact]:
-    """Return the facts of results, each decided."""
+    """Return the facts of decided results."""
     return facts(results, culprits, protocol())
 
 

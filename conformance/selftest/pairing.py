@@ -67,7 +67,7 @@ PEERS: dict[str, Pair] = {
         mock("vexide/frontend", "--simulator", "{simulator}"),
     ),
 }
-"""For each argument of `pair`, a server and a client."""
+"""By argument of `pair`: the commands of a server and of a client."""
 
 
 def pair(

@@ -1,6 +1,6 @@
 """Fixtures of reports and transcripts, from which the self-tests make pages and files.
 
-These reports are invented; ``reports/sample`` holds the report of a real run.
+These reports are invented. The report of a real run is in ``reports/sample``.
 """
 
 import copy
@@ -55,7 +55,7 @@ def _cause(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def minimal(verdict: str = "pass", **test: Any) -> dict[str, Any]:
-    """Return a report of one requirement with one test."""
+    """Return a report about one requirement and one test."""
     counts = dict.fromkeys(
         ("pass", "fail", "warn", "inconclusive", "not-exercised", "not-applicable", "known"), 0
     )
@@ -109,7 +109,7 @@ def minimal(verdict: str = "pass", **test: Any) -> dict[str, Any]:
 
 
 def death(shown: bool = True) -> dict[str, Any]:
-    """Return a report of an IUT that died, with a shown culprit or with candidates."""
+    """Return a report about an IUT that crashed, with a proven culprit or with candidates."""
     report = minimal("fail", detail="the IUT was killed by SIGKILL")
     first, case = report["requirements"][0], report["tests"][0]
     others = [{"requirement": f"area.{name}", "test": f"t.py::{name}"} for name in ("two", "three")]
@@ -146,7 +146,7 @@ def death(shown: bool = True) -> dict[str, Any]:
 
 
 def version_1(report: dict[str, Any]) -> dict[str, Any]:
-    """Return the same report as the first version of the contract has it."""
+    """Return the same report in the first version of the format."""
     report = copy.deepcopy(report)
     del report["version"]
     kinds = {"content": "violation", "missing": "violation", "end": "death"}

@@ -1,7 +1,7 @@
-"""Make the folder ``reports/sample``: a run of the sample simulator, made small.
+"""Make the folder ``reports/sample``: a shortened report about the sample simulator.
 
-``python -m conformance.selftest.sample`` renews the folder. Names of files become relative to the
-project, and the transcripts of tests that found nothing are left out.
+``python -m conformance.selftest.sample`` makes the folder again. Names of files become relative to
+the project. The transcripts of tests that found nothing are left out.
 """
 
 import json
@@ -22,9 +22,9 @@ RUN = ("run", "--config", "conformance/selftest/sample.toml", "-k", PARTS)
 """The words of the command; its exit code is 1, because the simulator has mistakes."""
 
 _TIMES = {"duration_s", "started", "overlap", "stretched", "replays", "event"}
-"""The members of a report that depend on the clock and on how busy the machine is.
+"""The members of a report that depend on the clock and on the load of the machine.
 
-The place of a culprit in its smallest session (``event``) depends on how soon the IUT answers.
+The position of a culprit in its smallest session (``event``) depends on the speed of the IUT.
 """
 
 
@@ -55,7 +55,7 @@ def play(folder: Path) -> dict[str, Any]:
 
 
 def _relative(text: str, whole: Path) -> str:
-    """The text of a file without the folders of this machine."""
+    """Return the text of a file without the folders of this machine."""
     return text.replace(str(whole), "reports/sample").replace(f"{ROOT}/", "")
 
 
@@ -68,7 +68,7 @@ def _files(report: dict[str, Any]) -> Iterator[str]:
 
 
 def comparable(value: Any) -> Any:
-    """A report, or a part of a report, without what depends on the machine."""
+    """Return a part of a report without the members that depend on the machine."""
     if isinstance(value, dict):
         return {key: comparable(part) for key, part in value.items() if key not in _TIMES}
     return [comparable(part) for part in value] if isinstance(value, list) else value

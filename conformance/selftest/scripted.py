@@ -1,4 +1,4 @@
-"""Sessions with an IUT that plays a script, on a clock that skips all waits."""
+"""Sessions with an IUT that follows a script. The event loop skips all waits."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ RESPONSE = 2.0
 
 
 class _Skipping(selectors.SelectSelector):
-    """A selector that does not wait for a time to pass, but counts it."""
+    """A selector that returns immediately and counts the time that it did not wait."""
 
     now = 0.0
 
@@ -36,7 +36,7 @@ class _Skipping(selectors.SelectSelector):
 
 
 class _Clock(asyncio.SelectorEventLoop):
-    """An event loop whose time is the sum of all waits, so that tests are exact and fast."""
+    """An event loop whose time is the sum of all skipped waits, so that tests are exact."""
 
     def __init__(self) -> None:
         self._skipping = _Skipping()
@@ -53,7 +53,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 class Idle(Crowding):
-    """A machine that takes no time away from programs."""
+    """A machine on which programs never wait for a processor."""
 
     def factor(self) -> float:
         return 1.0
@@ -63,10 +63,10 @@ class Idle(Crowding):
 
 
 class Scripted(NoWire):
-    """A stream that brings data at given times, and keeps what is written.
+    """A stream that delivers data at given times, and keeps the written data.
 
-    ``script`` has for each write of the IUT the pause before it in seconds, and the bytes. No bytes
-    mean the end of the stream.
+    ``script`` contains for each write of the IUT the preceding pause in seconds, and the bytes.
+    Empty bytes are the end of the stream.
     """
 
     def __init__(self, *script: tuple[float, bytes]) -> None:

@@ -12,7 +12,7 @@ DEADLINE = 20.0  # seconds that a mock can take for anything
 
 @asynccontextmanager
 async def mock(*words: str) -> AsyncIterator[Any]:
-    """Start a mock with pipes for its standard streams; end it after the block."""
+    """Start a mock with pipes for its standard streams, and stop it after the block."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "mocks", *words),
         stdin=asyncio.subprocess.PIPE,
@@ -28,7 +28,7 @@ async def mock(*words: str) -> AsyncIterator[Any]:
 
 
 async def place(process: Any, stream: str = "stdout") -> str:
-    """Return the address that a mock prints; with an upper tester it is on stderr."""
+    """Return the address that a mock prints: with an upper tester on stderr."""
     line = await asyncio.wait_for(getattr(process, stream).readline(), DEADLINE)
     return str(line.split()[-1].decode())
 

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from conformance.selftest.driving import BRIEF, ONE_TEST, SIMULATOR, Place
-from conformance.selftest.ugly import LAST_WORDS, assert_clean, judged, verdicts
+from conformance.selftest.driving import ONE_TEST, SIMULATOR, TIMINGS, Place
+from conformance.selftest.ugly import ERROR_TEXT, assert_clean, run_test, verdicts
 
 
 @pytest.mark.parametrize(
@@ -14,22 +14,22 @@ from conformance.selftest.ugly import LAST_WORDS, assert_clean, judged, verdicts
     [("sys.exit(1)", "exited with code 1"), ("os.kill(os.getpid(), 11)", "was killed by SIGSEGV")],
 )
 def test_ends_at_once(place: Place, ending: str, how: str) -> None:
-    done = judged(place, f"print({LAST_WORDS!r}, file=sys.stderr, flush=True)\n{ending}")
+    done = run_test(place, f"print({ERROR_TEXT!r}, file=sys.stderr, flush=True)\n{ending}")
     assert done.code == 3
     assert done.report["verdict"] == "inconclusive"
     assert how in done.smoke["detail"]
-    assert LAST_WORDS in done.smoke["detail"]
-    assert LAST_WORDS in done.out
+    assert ERROR_TEXT in done.smoke["detail"]
+    assert ERROR_TEXT in done.out
     assert not verdicts(done)
 
 
 def test_server_that_ends_at_once(place: Place) -> None:
-    iut = place.simulator(f"print({LAST_WORDS!r}, file=sys.stderr); sys.exit(5)")
-    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=[*iut, "{port}"])
+    iut = place.simulator(f"print({ERROR_TEXT!r}, file=sys.stderr); sys.exit(5)")
+    done = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, iut=[*iut, "{port}"])
     assert_clean(done)
     assert done.code == 3
     assert "exited with code 5" in done.smoke["detail"]
-    assert LAST_WORDS in done.smoke["detail"]
+    assert ERROR_TEXT in done.smoke["detail"]
 
 
 def test_server_that_never_listens(place: Place) -> None:
@@ -45,7 +45,7 @@ def test_nobody_listens(place: Place) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-        done = place.run(SIMULATOR, *BRIEF, "--connect", address)
+        done = place.run(SIMULATOR, *TIMINGS, "--connect", address)
     assert_clean(done)
     assert done.code == 3
     assert f"nothing accepts at {address}: Connection refused" in done.out
@@ -92,7 +92,7 @@ def test_one_that_is_gone_in_the_middle(place: Place) -> None:
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdout
         address = f"127.0.0.1:{int(serving.stdout.readline())}"
-        done = place.run(SIMULATOR, *BRIEF, "-k", "test_answered", "--connect", address)
+        done = place.run(SIMULATOR, *TIMINGS, "-k", "test_answered", "--connect", address)
     assert_clean(done)
     assert (done.code, done.verdict("handshake.answered")) == (3, "inconclusive")
     assert "the IUT was gone after handshake::answered" in done.out

@@ -87,7 +87,7 @@ def test_a_plan_is_read_as_it_was_written(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_task_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task that takes too long is ended, and says so."""
+    """A task that takes too long is stopped, and its outcome gives this reason."""
     monkeypatch.setattr(sys, "executable", "/bin/sh")
     bounded = Task("slow", "slow", "none", 0, ("x",), timeout=0.5)
     monkeypatch.setattr(task, "_EXIT_TIME", 0.5)
@@ -176,7 +176,7 @@ def _played(one: Task) -> task.Outcome:
 def test_each_result_is_kept_and_a_lost_task_stays_open(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the task whose worker fails is lost; a resumed campaign plays only that task."""
+    """Only the task whose worker fails is lost. A resumed campaign runs only that task."""
     monkeypatch.setattr(task, "run", _played)
     tasks = [Task(f"t-{seed}", "t", "x/y", seed, ()) for seed in range(8)]
     results = Results(tmp_path)

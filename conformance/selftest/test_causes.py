@@ -110,7 +110,7 @@ def test_a_culprit_without_a_label_claims_nothing() -> None:
 
 
 def test_a_stream_that_the_iut_closed_has_no_candidates() -> None:
-    """Only a death has a reason; a closed stream is a missing message."""
+    """Only the output of a crash is quoted. After a closed stream, a message is missing."""
     [cause] = causes_of([result("a", TOP, ended(TOP, CLOSE, "Ready"))])
     assert (cause["kind"], cause["culprit"], cause["said"]) == ("missing", None, "")
 
@@ -274,7 +274,7 @@ def test_late_answers_are_one_cause() -> None:
 def test_a_flood_comes_first_unless_its_sessions_show_another_cause(
     found: list[Evidence], order: list[str]
 ) -> None:
-    """A length that is wrong makes many messages out of one."""
+    """A message with a wrong length can be read as many messages."""
     results = [
         result("a", TOP, other(Kind.LATE, TOP, 2.5)),
         result("b", OTHER, violation(OTHER)),

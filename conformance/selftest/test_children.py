@@ -15,11 +15,11 @@ from conformance.definitions import protocols
 from conformance.harness.process import Process
 from conformance.harness.upper_tester import UpperTester
 
-BESIDE = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+WAITING_PROGRAM = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 
 
 async def _process() -> None:
-    started = await Process.start(BESIDE, env={}, cwd="", standard=True)
+    started = await Process.start(WAITING_PROGRAM, env={}, cwd="", standard=True)
     await started.end()
 
 
@@ -61,7 +61,7 @@ async def test_a_start_that_is_cancelled_leaves_no_process(turns: int) -> None:
 
 
 async def gone(mark: str) -> bool:
-    """True if soon no process has this word in its command line."""
+    """Return True as soon as no process has this word in its command line."""
     for _ in range(200):
         if not any(mark.encode() in words for words in command_lines()):
             return True

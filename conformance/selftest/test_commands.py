@@ -127,10 +127,10 @@ def test_list_may_be_cut_off() -> None:
 )
 def test_wrong_words_get_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(words) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("conformance: ")
-    assert said.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("conformance: ")
+    assert output.err.count("\n") == 1
 
 
 # show

@@ -82,13 +82,13 @@ def house() -> Protocol:
     return cast(Protocol, House())
 
 
-def told(points: list[Point], *aspects: Aspect) -> set[str]:
+def texts_of(points: list[Point], *aspects: Aspect) -> set[str]:
     return {f"{p.place}: {p.what}" for p in points if p.aspect in aspects and p.sender == "guest"}
 
 
 def shown(tally: Tally, *aspects: Aspect) -> set[str]:
     points = space(tally.protocol).points
-    return told([points[index] for index in tally.coverage.shown], *aspects)
+    return texts_of([points[index] for index in tally.coverage.shown], *aspects)
 
 
 def frame(value: Any) -> Frame:
@@ -97,20 +97,22 @@ def frame(value: Any) -> Frame:
 
 def test_schema_declares_fields_values_and_bounds() -> None:
     points = list(space(house()).points)
-    assert told(points, Aspect.FIELD) == {
+    assert texts_of(points, Aspect.FIELD) == {
         *("colour: present", "size: present", "below: present", "shape: present"),
         *("shape<box>[0]: present", "shape<box>[1]: present"),
     }
-    assert told(points, Aspect.VALUE) == {
+    assert texts_of(points, Aspect.VALUE) == {
         *('colour: "red"', 'colour: "green"', "shape: the form box", "shape: the form string"),
         *("shape<box>[1]: true", "shape<box>[1]: false"),
     }
-    assert {"size: null", "size: absent", "size: a second value"} <= told(points, Aspect.VARIETY)
-    assert "colour: absent" not in told(points, Aspect.VARIETY)
-    assert {"size: the least value, 0", "size: 2^31 or more", "size: 2^53 or more"} <= told(
+    assert {"size: null", "size: absent", "size: a second value"} <= texts_of(
+        points, Aspect.VARIETY
+    )
+    assert "colour: absent" not in texts_of(points, Aspect.VARIETY)
+    assert {"size: the least value, 0", "size: 2^31 or more", "size: 2^53 or more"} <= texts_of(
         points, Aspect.BOUND
     )
-    assert {"shape: empty", "shape: the greatest length, 3"} <= told(points, Aspect.BOUND)
+    assert {"shape: empty", "shape: the greatest length, 3"} <= texts_of(points, Aspect.BOUND)
 
 
 def test_only_rows_that_lawful_steps_reach_are_declared() -> None:
@@ -262,9 +264,9 @@ def test_comparison_says_what_is_shown_no_more() -> None:
 def test_missing_field_hides_what_is_in_it() -> None:
     key = ("guest", "message", "Paint")
     inner = [(*key, "a", "value", '"x"'), (*key, "a.b", "field", "present")]
-    beside = [(*key, "ab", "field", "present")]
-    missing = [(*key, "a", "field", "present"), *inner, *beside]
-    assert coverage_report.roots(missing) == [missing[0], *beside]
+    next_to = [(*key, "ab", "field", "present")]
+    missing = [(*key, "a", "field", "present"), *inner, *next_to]
+    assert coverage_report.roots(missing) == [missing[0], *next_to]
 
 
 def test_line_says_the_share_of_each_side() -> None:
@@ -273,7 +275,7 @@ def test_line_says_the_share_of_each_side() -> None:
 
 
 def test_report_has_the_coverage_of_both_sides(place: Place) -> None:
-    """The report, the page and the terminal say what a run has shown."""
+    """The report, the page and the terminal contain the coverage of a run."""
     done = place.run("runtime/rpc-server", "--mock", "--requirement", "rpc.each-answered")
     iut, suite = done.report["coverage"]["sides"]
     assert (iut["role"], iut["side"]) == ("rpc-server", "iut")

@@ -39,9 +39,9 @@ async def test_datagrams_to_a_listener() -> None:
 
 async def test_datagrams_to_a_receiver(capsys: pytest.CaptureFixture[str]) -> None:
     peer = await peers.bind("127.0.0.1:0")
-    told = re.search(r"listening on 127\.0\.0\.1:(\d+)", "".join(capsys.readouterr()))
-    assert told is not None
-    port = int(told[1])
+    address = re.search(r"listening on 127\.0\.0\.1:(\d+)", "".join(capsys.readouterr()))
+    assert address is not None
+    port = int(address[1])
     assert links.is_served(f"127.0.0.1:{port}", datagrams=True)
     link = await datagrams.connect(f"127.0.0.1:{port}")
     for message in (b"hello", b"", b"again"):

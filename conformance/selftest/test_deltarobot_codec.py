@@ -154,12 +154,12 @@ def test_undefined_sizes_cannot_be_followed(size: int) -> None:
 def test_four_gigabytes_take_no_memory() -> None:
     decoder = Decoder()
     tracemalloc.start()
-    [told] = decoder.feed(bytes.fromhex("09 F0 FF FF FF FF"))
+    [frame] = decoder.feed(bytes.fromhex("09 F0 FF FF FF FF"))
     for _ in range(100):
         assert decoder.feed(bytes(100_000)) == []
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert (told.name, told.value["length"]) == ("Oversized", 2**32 - 1)
+    assert (frame.name, frame.value["length"]) == ("Oversized", 2**32 - 1)
     assert peak < 1_000_000
     [cut] = decoder.end()
     assert (cut.name, cut.value) == ("Truncated", {"begins": "09f0ffffffff"})

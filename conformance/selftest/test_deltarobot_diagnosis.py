@@ -71,5 +71,5 @@ def test_rubbish_of_a_client(rubbish: bytes, place: Place) -> None:
     first = done.report["causes"][0]
     assert first["requirement"] == "handshake.first"
     assert f"the first bytes, {rubbish!r}, begin no known message" in first["what"]
-    told = done.out[done.out.index("FAIL") :].splitlines()
-    assert repr(rubbish) in told[1]
+    lines = done.out[done.out.index("FAIL") :].splitlines()
+    assert repr(rubbish) in lines[1]

@@ -7,16 +7,16 @@ import pytest
 from conformance.deltarobot.floats import EDGES, NO_NUMBERS, differs_by_byte_order, is_same
 
 
-@pytest.mark.parametrize("told", ["[0, -0, 1e-45]", "[0, 0.0, 1e-45]", "[-0.0, -0.0, 1.4e-45]"])
-def test_zeros_of_other_languages(told: str) -> None:
-    assert is_same(EDGES[0], json.loads(told))
+@pytest.mark.parametrize("answer", ["[0, -0, 1e-45]", "[0, 0.0, 1e-45]", "[-0.0, -0.0, 1.4e-45]"])
+def test_zeros_of_other_languages(answer: str) -> None:
+    assert is_same(EDGES[0], json.loads(answer))
     assert is_same(-9.6e-62, 0)  # too small for single precision
 
 
-@pytest.mark.parametrize("told", ["[0, 0, 0]", "[0, 0, -1e-45]", "[0, null, 1e-45]"])
-def test_other_numbers(told: str) -> None:
-    assert not is_same(EDGES[0], json.loads(told))
-    assert not is_same(NO_NUMBERS[0], json.loads(told))
+@pytest.mark.parametrize("answer", ["[0, 0, 0]", "[0, 0, -1e-45]", "[0, null, 1e-45]"])
+def test_other_numbers(answer: str) -> None:
+    assert not is_same(EDGES[0], json.loads(answer))
+    assert not is_same(NO_NUMBERS[0], json.loads(answer))
 
 
 def test_no_points() -> None:

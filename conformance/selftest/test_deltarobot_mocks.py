@@ -105,12 +105,12 @@ async def test_operations_of_a_client() -> None:
     words = ("deltarobot/client", "--connect", f"127.0.0.1:{port}", "--upper-tester")
     async with mock(*words) as client:
         reader, writer = await asyncio.wait_for(arrived, DEADLINE)
-        told = [
+        messages = [
             message("Curve", points=[[1.0, 2.0, "NaN"]]),
             message("DesiredDirectionVector", x=0.0, y=-0.0, z="Infinity", u="NaN"),
             message("Ping", number=2**64 - 1),
         ]
-        writer.write(HELLO + b"".join(map(encode, told)))
+        writer.write(HELLO + b"".join(map(encode, messages)))
         assert await asyncio.wait_for(reader.readexactly(26), DEADLINE) == HELLO + encode(
             message("Pong", number=2**64 - 1)
         )

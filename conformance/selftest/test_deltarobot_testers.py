@@ -13,7 +13,7 @@ from conformance.deltarobot.messages import ping
 
 
 class Session:
-    """A session whose process needs this much memory, one amount at each look."""
+    """A session whose process has the next of these memory sizes at each measurement."""
 
     peer = "server"
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("captures", "conformance", "conformance/live", "mocks", "reports", "schemas")
 OTHERS = (".github/CONTRIBUTING.md", ".github/SECURITY.md", "conformance/CHANGELOG.md")
 PAGES = ("README.md", *(f"{room}/README.md" for room in ROOMS), *OTHERS)
-LONGEST = 300  # lines of the main page: more is not read
+MAX_LINES = 300  # lines of the main page: more is not read
 
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -64,7 +64,7 @@ def test_english_of_pages_is_plain(page: str) -> None:
 
 
 def test_the_main_page_is_short() -> None:
-    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) < LONGEST
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) < MAX_LINES
 
 
 @pytest.mark.parametrize("page", PAGES)

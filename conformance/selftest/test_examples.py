@@ -61,9 +61,9 @@ def test_other_languages(language: str, tmp_path: Path) -> None:
         (tmp_path / file).write_text(text, "utf-8")
         *compiled, ran = [status(command, tmp_path) for command in commands]
         assert not any(failed for failed, _ in compiled), compiled
-        ended, said = ran
-        assert ended == expected, said
-        assert ("violates" in said) == bool(expected)
+        ended, output = ran
+        assert ended == expected, output
+        assert ("violates" in output) == bool(expected)
 
 
 def test_pytest(tmp_path: Path) -> None:

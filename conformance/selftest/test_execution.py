@@ -1,6 +1,6 @@
-"""The tests of a run: a doubtful test runs again alone at the end.
+"""The tests of a run: a doubtful test is repeated alone at the end.
 
-Only that run counts.
+Only the repetition counts.
 """
 
 import asyncio
@@ -86,7 +86,7 @@ def idle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Played:
 
 
 def test_a_test_that_timed_out_on_a_busy_machine_runs_again_at_the_end(busy: Played) -> None:
-    """Only the second run counts, in which the test passes here."""
+    """Only the repetition counts, in which the test passes."""
     found = busy.run([MISSED, None], [None])
     assert busy.order == ["0", "1", "0"]
     assert [(each.id, each.verdict) for each in found] == [("1", "pass"), ("0", "pass")]
@@ -94,7 +94,7 @@ def test_a_test_that_timed_out_on_a_busy_machine_runs_again_at_the_end(busy: Pla
 
 
 def test_a_test_that_times_out_again_fails(busy: Played) -> None:
-    """There is no third run."""
+    """A test is repeated only once."""
     [found] = busy.run([MISSED, Violation("a push", "again nothing")])
     assert (found.verdict, found.detail) == ("fail", "expected a push; again nothing")
 
@@ -136,7 +136,7 @@ def test_only_an_absence_is_doubtful(event: int | None, answered: bool, doubtful
     case: Any = None
     missed = Violation("a push", "received nothing", event=event)
     assert _Attempt(case, iut, missed, 1.0, BEHIND).is_doubtful == doubtful
-    # If the clock was set meanwhile, any time that the IUT has sent can look wrong.
+    # If the clock was set during the test, correct times of the IUT can look wrong.
     assert _Attempt(case, iut, missed, 1.0, 0.0, clock_jumped=True).is_doubtful
 
 

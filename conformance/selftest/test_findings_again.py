@@ -33,10 +33,10 @@ def test_check_tells_what_a_test_has_concluded(place: Place) -> None:
     words = ("--fault", "first-240-lines", "--requirement", "touch.point")
     done = place.run("vexide/frontend", *words)
     [cause] = done.report["causes"]
-    told = place.conformance("check", str(done.folder / cause["transcript"]))
+    check = place.conformance("check", str(done.folder / cause["transcript"]))
     assert (
-        told.code,
-        "touch.point (by its test): expected a command with a touch" in told.out,
+        check.code,
+        "touch.point (by its test): expected a command with a touch" in check.out,
     ) == (0, True)
     shown = place.conformance("show", str(done.folder / cause["transcript"]))
     assert "✗ touch.point (must): expected a command with a touch" in shown.out

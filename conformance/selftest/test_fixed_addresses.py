@@ -13,7 +13,7 @@ from conformance.selftest.driving import Place
 from mocks.testing import mock
 
 MOCK = [sys.executable, "-m", "mocks"]
-MOMENT = 0.1  # seconds in which a server notices that its last client has disconnected
+REBIND_DELAY = 0.1  # seconds in which a server notices that its last client has disconnected
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def doorkeeper(server: str) -> Iterator[tuple[str, list[str]]]:
             back.start()
             _pass_on(client, behind)
             back.join()
-        threading.Timer(MOMENT, free.set).start()
+        threading.Timer(REBIND_DELAY, free.set).start()
 
     def keep(door: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -111,7 +111,7 @@ def doorkeeper(server: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    """Pass on all bytes of one side, until either side has ended."""
+    """Forward all bytes of one side until a side closes its connection."""
     with contextlib.suppress(OSError):
         while data := source.recv(65536):
             target.sendall(data)

@@ -79,7 +79,7 @@ def test_one_that_floods_every_session_is_not_tried_any_more() -> None:
 
 
 class Pouring(NoWire):
-    """A stream that delivers the same message again and again."""
+    """A stream that delivers the same message endlessly."""
 
     async def read(self) -> bytes:
         await asyncio.sleep(0)
@@ -136,7 +136,7 @@ async def test_what_a_session_that_is_over_has_read_does_not_count() -> None:
         try:
             await asyncio.Event().wait()
         finally:
-            await asyncio.sleep(0.05)  # the reader continues meanwhile
+            await asyncio.sleep(0.05)  # the reader continues during this time
 
     with mock.patch.object(instance, "link", return_value=Pouring(asyncio.Event().wait)):
         async with iut.connect(instance) as session:

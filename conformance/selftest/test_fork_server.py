@@ -145,5 +145,5 @@ async def test_the_fork_server_ends_before_those_who_asked() -> None:
     asker = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, stdout=subprocess.PIPE
     )
-    told, _ = await asker.communicate()
-    assert gone(int(told))
+    output, _ = await asker.communicate()
+    assert gone(int(output))

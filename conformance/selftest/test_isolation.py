@@ -24,7 +24,7 @@ from conformance.running.isolation import (
 )
 from conformance.running.results import end_of
 from conformance.running.testbed import Testbed
-from conformance.selftest.driving import BRIEF, SIMULATOR, Done, Place
+from conformance.selftest.driving import SIMULATOR, TIMINGS, Done, Place
 from conformance.selftest.evidence_fixtures import (
     CLOSE,
     DEATH,
@@ -177,7 +177,7 @@ def test_an_end_that_does_not_repeat_claims_nothing() -> None:
 
 
 def test_a_session_that_ends_without_the_culprit_claims_nothing() -> None:
-    """An IUT that ends any session after a while is not blamed for one message."""
+    """If the IUT ends every session after some time, no message is the culprit."""
 
     def dies(sent: list[str]) -> bool:
         return "Touch" in sent or played.count(["Handshake"]) > 1
@@ -201,11 +201,11 @@ def test_replays_have_a_budget() -> None:
 
 def test_the_steps_of_a_session_are_what_our_side_did() -> None:
     """A step knows whether the IUT sent something before, and the last pause is kept."""
-    said = b'{"Handshake":{"version":1,"extensions":[]}}\n"Ready"\n'
+    greeting = b'{"Handshake":{"version":1,"extensions":[]}}\n"Ready"\n'
 
     async def played() -> EndedSession | None:
         iut = Iut(idle_testbed(), MIDDLE)
-        async with connected(iut, Scripted((0.25, said), (1.0, b""))) as session:
+        async with connected(iut, Scripted((0.25, greeting), (1.0, b""))) as session:
             await session.send(hello())
             await session.expect("Ready")
             await session.send(competition(), START)
@@ -262,7 +262,7 @@ def test_two_culprits_with_the_same_ending() -> None:
 
 
 def test_a_session_with_two_culprits_is_reduced_once() -> None:
-    """The first culprit stands, although its session ends without it as well."""
+    """The first culprit is reported, although its session also ends without its message."""
     experiments = Simulated(
         lambda sent: bool({"Touch", "USD"} & {*sent}),
         {("a", "Touch"): met("a"), ("b", "Touch"): result("b", OTHER)},
@@ -438,7 +438,7 @@ TESTS = "setup_before_ready or setup_after_ready or adi-last and not running"
 def tried(place: Place, reaction: str, *words: str) -> Done:
     """Run tests of commands against a simulator that reacts in this way to a command."""
     iut = place.simulator(SERVING + reaction)
-    done = place.run(SIMULATOR, *BRIEF, "-k", TESTS, *words, iut=iut)
+    done = place.run(SIMULATOR, *TIMINGS, "-k", TESTS, *words, iut=iut)
     assert not done.left
     assert done.report["problems"] == []
     return done
@@ -486,6 +486,6 @@ def test_an_empty_datagram_is_a_message(place: Place) -> None:
 
 
 def test_a_run_can_leave_experiments_out(place: Place) -> None:
-    """Then a death has candidates, and each requirement stands by itself."""
+    """Without experiments, a crash has candidates, and each requirement is a separate cause."""
     done = tried(place, 'if "SetBatteryCapacity" in command: os._exit(1)', "--no-isolate")
     assert not any((cause["culprit"] or {}).get("shown") for cause in done.report["causes"])

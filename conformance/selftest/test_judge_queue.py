@@ -44,21 +44,21 @@ def dying() -> Bench:
     return made
 
 
-@pytest.mark.parametrize("apart", [True, False])
-def test_a_finding_is_told_once_and_counted(apart: bool) -> None:
-    heard: list[JudgeReport] = []
-    judge = JudgeQueue(bench, heard.append, apart)
+@pytest.mark.parametrize("separate", [True, False])
+def test_a_finding_is_told_once_and_counted(separate: bool) -> None:
+    reports: list[JudgeReport] = []
+    judge = JudgeQueue(bench, reports.append, separate)
     for number in (1, 2):
         judge.connected(number, "stdio")
         judge.put(number, "simulator", WRONG)
         judge.put(number, "simulator", WRONG)
     judge.settle()
-    told = [one.finding.message for one in heard if isinstance(one, PartyFinding)]
-    assert told != []
-    assert len(told) == len(set(told))
+    found = [one.finding.message for one in reports if isinstance(one, PartyFinding)]
+    assert found != []
+    assert len(found) == len(set(found))
     judge.end()
     assert judge.results.messages["simulator"] == 4
-    assert {one.times for one in judge.results.findings if one.finding.message == told[0]} == {4}
+    assert {one.times for one in judge.results.findings if one.finding.message == found[0]} == {4}
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_a_finding_is_told_once_and_counted(apart: bool) -> None:
     [(broken, "ValueError: this judge is never made"), (dying, "ended by SIGABRT")],
 )
 def test_traffic_goes_on_without_a_judge_and_that_is_told_once(make: Any, why: str) -> None:
-    heard: list[JudgeReport] = []
-    judge = JudgeQueue(make, heard.append)
+    reports: list[JudgeReport] = []
+    judge = JudgeQueue(make, reports.append)
     judge.connected(1, "stdio")
     judge.settle()
     judge.put(1, "simulator", WRONG)
     judge.end()
-    [lost] = heard
+    [lost] = reports
     assert isinstance(lost, Unjudged)
     assert lost.connection is None
     assert why in lost.why
@@ -88,27 +88,27 @@ def test_what_was_found_before_its_judge_was_killed_is_reported(tmp_path: Path) 
         watch._queue._bench._process.kill()  # type: ignore[union-attr]
         watch.passed(1, "simulator", WRONG)
     assert watch.results.findings == seen != []
-    [told] = watch.results.unjudged
-    assert told.connection is None and "ended by SIGKILL" in told.why
+    [unjudged] = watch.results.unjudged
+    assert unjudged.connection is None and "ended by SIGKILL" in unjudged.why
     assert [event.data for event in captures.read(tmp_path / "x").events] == [None, WRONG]
 
 
 def test_what_waits_to_be_judged_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge_queue, "BACKLOG", 10 * judge_queue.EVENT)
-    heard: list[JudgeReport] = []
-    judge = JudgeQueue(bench, heard.append)
+    reports: list[JudgeReport] = []
+    judge = JudgeQueue(bench, reports.append)
     judge.connected(1, "stdio")
     judge.connected(2, "stdio")
     judge.put(2, "simulator", b" " * 20 * judge_queue.EVENT)
     judge.put(2, "simulator", WRONG)
     judge.put(1, "simulator", WRONG)
     judge.end()
-    assert [one.connection for one in heard if isinstance(one, Unjudged)] == [2]
-    assert {one.connection for one in heard if isinstance(one, PartyFinding)} == {1}
+    assert [one.connection for one in reports if isinstance(one, Unjudged)] == [2]
+    assert {one.connection for one in reports if isinstance(one, PartyFinding)} == {1}
 
 
 def test_connections_that_are_over_take_no_memory() -> None:
-    judge = JudgeQueue(bench, lambda told: None, separate=False)
+    judge = JudgeQueue(bench, lambda report: None, separate=False)
     for number in range(1, 10):
         judge.connected(number, "stdio")
         judge.put(number, None, event=judge_queue.CUT) if number % 2 else None
@@ -138,8 +138,8 @@ def test_an_error_of_the_oracle_costs_one_connection_which_is_recorded_still(
 
     with monkeypatch.context() as patch:
         patch.setattr(protocol.oracle.Oracle, "message", message)
-        [told] = judge.take(events(1))
-    assert told == Unjudged(1, 1.5, "judging failed: ZeroDivisionError: oracle")
+        [unjudged] = judge.take(events(1))
+    assert unjudged == Unjudged(1, 1.5, "judging failed: ZeroDivisionError: oracle")
     found = judge.take([Event(2.0, "simulator", WRONG, connection=1), *events(2)])
     assert {one.connection for one in found if isinstance(one, PartyFinding)} == {2}
     judge.end()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.harness import abandoned
-from conformance.selftest.driving import BRIEF, COMMAND, ONE_TEST, SIMULATOR, Place
+from conformance.selftest.driving import COMMAND, ONE_TEST, SIMULATOR, TIMINGS, Place
 
 ESCAPE = """
 name = sys.argv[1]
@@ -39,7 +39,7 @@ def running(name: str) -> list[int]:
 
 def test_an_orphan_without_session_and_environment(place: Place) -> None:
     name = f"orphan-{place.mark}"
-    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=[*place.simulator(ESCAPE), name])
+    done = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, iut=[*place.simulator(ESCAPE), name])
     assert done.code == 0
     assert running(name) == []
     assert "that the IUT had left behind" in done.err and name in done.err

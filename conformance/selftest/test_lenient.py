@@ -45,10 +45,10 @@ STICK = {
 
 @dataclass(frozen=True)
 class Case:
-    """An unfinished peer: its messages, and an answer that needs the leniency.
+    """A peer with a fault: its messages, and the answer of a lenient mock.
 
-    `says` are pairs: after the mock has sent the first part, the peer sends the second. `wanted` is
-    sent by the mock only if it forgives the fault.
+    Each pair in `says` contains what the mock sends, and what the peer then sends. The mock sends
+    `wanted` only if it accepts the fault.
     """
 
     role: str
@@ -177,7 +177,7 @@ ENDS = [
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
-def heard(connection: socket.socket, case: Case, patience: float) -> bool:
+def has_answered(connection: socket.socket, case: Case, patience: float) -> bool:
     """Return whether the mock sends the wanted bytes before it closes, or in time."""
     vain = time.monotonic() + patience
     connection.settimeout(patience)
@@ -225,7 +225,7 @@ def forgiven(peer: Mock) -> list[str]:
 @each_case
 def test_it_forgives(case: Case) -> None:
     with playing(case, lenient=case.name) as (peer, connection):
-        assert heard(connection, case, DEADLINE)
+        assert has_answered(connection, case, DEADLINE)
         assert len(forgiven(peer)) == 1
         assert peer.findings, "the judge is as strict as ever"
 
@@ -233,7 +233,7 @@ def test_it_forgives(case: Case) -> None:
 @each_case
 def test_it_is_strict_without(case: Case) -> None:
     with playing(case) as (peer, connection):
-        assert not heard(connection, case, 0.5)
+        assert not has_answered(connection, case, 0.5)
         assert not forgiven(peer)
         assert peer.findings
 
@@ -246,17 +246,17 @@ def test_it_says_so_each_time(case: Case) -> None:
     with mock(case.role, lenient=case.name, judge=False, **case.options) as server:
         for _ in range(2):
             with socket.create_connection((server.host, server.port)) as connection:
-                assert heard(connection, case, DEADLINE)
+                assert has_answered(connection, case, DEADLINE)
         assert len(forgiven(server)) == 2
         assert server.findings
 
 
 def test_notifications_without_parameters() -> None:
     """Both notifications are executed before the call that asks for their number."""
-    said = 2 * packed([2, "count", None]) + packed([0, 1, "count", []])
-    case = Case("runtime/rpc-server", "no-parameters", [(b"", said)], packed([1, 1, None, 3]))
+    calls = 2 * packed([2, "count", None]) + packed([0, 1, "count", []])
+    case = Case("runtime/rpc-server", "no-parameters", [(b"", calls)], packed([1, 1, None, 3]))
     with playing(case, lenient=case.name) as (server, connection):
-        assert heard(connection, case, DEADLINE)
+        assert has_answered(connection, case, DEADLINE)
         assert len(forgiven(server)) == 2
         found = [finding.requirement for finding in server.findings]
         assert found == ["rpc.notification-form"]  # a violation that recurs is reported once
@@ -271,25 +271,25 @@ def test_an_end_that_is_not_announced(
     monkeypatch.setattr(DeltaServer, "number_of_ping", lambda self: 7)
     options = {"lenient": case.name} if lenient else {}
     with playing(case, **options) as (peer, connection):
-        assert heard(connection, case, DEADLINE)
+        assert has_answered(connection, case, DEADLINE)
         connection.close()
         until = time.monotonic() + DEADLINE
-        while not (told := [e.facts["reason"] for e in peer.log if e.event == "closed"]):
+        while not (reasons := [e.facts["reason"] for e in peer.log if e.event == "closed"]):
             assert time.monotonic() < until, "it is not closed"
             time.sleep(0.02)
-        (reason,) = told
+        (reason,) = reasons
         assert ("without its end of transmission" in reason) == (not lenient)
         assert len(forgiven(peer)) == lenient
         assert [finding.requirement for finding in peer.findings] == ["end.announced"]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "datagram",
     [packed([2, "gamepad", [{"gamepads": PAD}]]), packed([2, "gamepad", [PAD]]), packed(PAD)],
     ids=["in an envelope", "in an envelope without the member", "without the member"],
 )
 @pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
-def test_gamepads_in_an_envelope(said: bytes, lenient: bool) -> None:
+def test_gamepads_in_an_envelope(datagram: bytes, lenient: bool) -> None:
     """The input reaches a buffer only with the leniency, and each fault is logged."""
     options: dict[str, Any] = {"lenient": "in-an-envelope"} if lenient else {}
     with (
@@ -297,7 +297,7 @@ def test_gamepads_in_an_envelope(said: bytes, lenient: bool) -> None:
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
     ):
         for _ in range(2):
-            sender.sendto(said, (receiver.host, receiver.port))
+            sender.sendto(datagram, (receiver.host, receiver.port))
         # A later datagram shows that the earlier ones have been read.
         sender.sendto(packed({"gamepads": {"9": PAD["0"]}}), (receiver.host, receiver.port))
         until = time.monotonic() + DEADLINE

@@ -81,9 +81,9 @@ def test_what_stalls_on_the_way_is_marked_and_blamed_on_nobody(place: Place) -> 
     assert done.code == 0, done.out + done.err
     assert violated(done, "server") == violated(done, "client") == set()
     capture = captures.read(done.folder / "session.jsonl")
-    told = {event.event: event.details for event in capture.events if event.sender is None}
-    assert told["disturbed"] == {"chop": 7}
-    assert told["stalled"]["seconds"] == 0.5
+    entries = {event.event: event.details for event in capture.events if event.sender is None}
+    assert entries["disturbed"] == {"chop": 7}
+    assert entries["stalled"]["seconds"] == 0.5
 
 
 def session(protocol: str, side: Side, record: Path) -> Session:
@@ -205,11 +205,11 @@ def test_a_matrix_says_who_violates_what_with_whom(place: Place) -> None:
     )
     done = place.conformance("pair", "deltarobot", "--max-time", "20", "--matrix", "pairs.toml")
     assert done.code == 1, done.out + done.err
-    told = dict(line.split(": ", 1) for line in done.out.splitlines() if " with " in line)
-    assert told["sound with faulty"].startswith(
+    lines = dict(line.split(": ", 1) for line in done.out.splitlines() if " with " in line)
+    assert lines["sound with faulty"].startswith(
         "server violates nothing; client violates frame.byte-order"
     )
-    assert "cannot be started" in told["absent with faulty"]
+    assert "cannot be started" in lines["absent with faulty"]
     page = done.text("index.html")
     assert "client" in page and "sound-with-faulty/client/index.html" in page
     assert report(done, "sound-with-faulty/server")["verdict"] == "conformant"
@@ -289,14 +289,14 @@ def test_a_proxy_that_is_interrupted_is_reported(tmp_path: Path, by: int) -> Non
         assert process.stdout
         assert process.stdout.readline().startswith(b"listening at 127.0.0.1:")
         process.send_signal(by)
-        _, told = process.communicate(timeout=120)
+        _, output = process.communicate(timeout=120)
     assert process.returncode == 3
-    assert b"Together: server shows nothing; client shows nothing" in told
+    assert b"Together: server shows nothing; client shows nothing" in output
     assert (tmp_path / "conformance-report" / "server" / "index.html").is_file()
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (("pair", "vexide", "--", "a", "----", "/nowhere/b", "{simulator}"), "cannot be started"),
         (("pair", "vexide", "--", "a", "----", "true", "{simulator}"), "true did not start {sim"),
@@ -310,8 +310,8 @@ def test_a_proxy_that_is_interrupted_is_reported(tmp_path: Path, by: int) -> Non
         (("proxy", "simspark", "--listen", "127.0.0.1:0", "--connect", "127.0.0.1:1"), "2 address"),
     ],
 )
-def test_wrong_words(place: Place, words: tuple[str, ...], said: str) -> None:
+def test_wrong_words(place: Place, words: tuple[str, ...], expected: str) -> None:
     done = place.conformance(*words)
     assert done.code == 2, done.err
-    assert said in done.err
+    assert expected in done.err
     assert "Traceback" not in done.err

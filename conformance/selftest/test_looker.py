@@ -78,7 +78,7 @@ def test_who_misuses_a_buffer_is_told(
             consumer.ask("set_value", buffer=buffer, param="steps", value=17)
             _until(tmp_path / "seen.jsonl", "write.params.steps")
             proxy.send_signal(signal.SIGTERM)
-            _, told = proxy.communicate(timeout=120)
+            _, output = proxy.communicate(timeout=120)
     reports = {
         name: json.loads((tmp_path / "conformance-report" / name / "report.json").read_text())
         for name in ("buffer-owner", "buffer-consumer")
@@ -88,9 +88,9 @@ def test_who_misuses_a_buffer_is_told(
         for name, report in reports.items()
         for finding in report["findings"]
     }
-    assert found == ({(role, requirement)} if role else set()), told.decode()
+    assert found == ({(role, requirement)} if role else set()), output.decode()
     assert proxy.returncode == (1 if role else 0)
-    assert b"Not judged: everything from 0.0 s on: changes between two observations" in told
+    assert b"Not judged: everything from 0.0 s on: changes between two observations" in output
 
 
 def _until(path: Path, text: str) -> None:

@@ -62,7 +62,7 @@ def test_nothing_is_written_if_all_is_masked() -> None:
 
 
 def test_masked_messages_are_not_judged() -> None:
-    """A message that was not sent asks the IUT for nothing."""
+    """The IUT need not answer a message that was not sent."""
 
     async def answers() -> set[str]:
         iut = Iut(idle_testbed(), "ready.sent", frozenset({"Handshake"}))

@@ -49,9 +49,9 @@ OWN: dict[str, Contents] = {
 def agree(schema: Schema, value: Any) -> None:
     marks: set[str] = set()
     fits = Fitting(lambda uri: schema.lookup(uri).contents).of(schema.contents)(value, marks)
-    errors, told = schema.explain(value)
+    errors, explained = schema.explain(value)
     assert fits is (errors == [])
-    assert marks == told or not fits
+    assert marks == explained or not fits
 
 
 @st.composite

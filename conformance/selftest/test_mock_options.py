@@ -91,11 +91,11 @@ def any_mock(role: str, process: bool = False, **options: Any) -> Iterator[Mock]
 @pytest.mark.parametrize("role", ROLES)
 def test_help_names_it_and_its_limits(role: str) -> None:
     module = deviations.role_module(role)
-    told = playing.parser(role, module, "conformance mock").format_help()
-    assert told.startswith(f"usage: conformance mock {role} ")
+    help_text = playing.parser(role, module, "conformance mock").format_help()
+    assert help_text.startswith(f"usage: conformance mock {role} ")
     first, _, limits = str(module.__doc__).strip().partition("\n\n")
-    assert first in told and limits.strip(), "its docstring says what it does not do"
-    assert limits.strip().splitlines()[0] in told
+    assert first in help_text and limits.strip(), "its docstring says what it does not do"
+    assert limits.strip().splitlines()[0] in help_text
 
 
 @pytest.mark.parametrize("process", [False, True], ids=["thread", "process"])
@@ -135,8 +135,8 @@ def test_its_first_line_is_its_address(role: str) -> None:
             assert server.wait(DEADLINE) == 0
         assert "Traceback" not in said
         if form:
-            told = json.loads(line)
-            assert told["event"] == "listening" and told["address"].endswith(str(told["port"]))
+            entry = json.loads(line)
+            assert entry["event"] == "listening" and entry["address"].endswith(str(entry["port"]))
         else:
             assert line.startswith("listening on 127.0.0.1:")
 
@@ -182,15 +182,15 @@ def test_a_script_is_played_by_each(role: str, tmp_path: Path) -> None:
     if role == "runtime/gamepad-receiver":
         # This role has no peer to which it could send.
         with mock(role, **options) as played:
-            assert told(played, "played")
+            assert has_logged(played, "played")
         return
     with socket.socket(socket.AF_INET, kind) as peer:
         peer.settimeout(DEADLINE)
         if role in SERVERS:
             with mock(role, **options) as played:
                 peer.connect((played.host, played.port))
-                assert b"by the script" in heard(peer)
-                assert told(played, "played")
+                assert b"by the script" in read_all(peer)
+                assert has_logged(played, "played")
             return
         peer.bind(("127.0.0.1", 0))
         if kind == socket.SOCK_STREAM:
@@ -201,11 +201,11 @@ def test_a_script_is_played_by_each(role: str, tmp_path: Path) -> None:
                 connection, _ = peer.accept()
                 with connection:
                     connection.settimeout(DEADLINE)
-                    assert b"by the script" in heard(connection)
+                    assert b"by the script" in read_all(connection)
             else:
                 while peer.recv(65536) != b"by the script\n":
                     pass
-            assert told(played, "played")
+            assert has_logged(played, "played")
 
 
 def test_the_script_of_readme(tmp_path: Path) -> None:
@@ -216,15 +216,15 @@ def test_the_script_of_readme(tmp_path: Path) -> None:
         mock("vexide/simulator", program="idle", script=file) as simulator,
         mock("vexide/frontend", connect=simulator.address, upper_tester=True) as frontend,
     ):
-        assert told(simulator, "played")
+        assert has_logged(simulator, "played")
         assert "by the script" in frontend.ask("outcome")["log"]
         # The script disconnects while the program runs.
-        assert told(frontend, "closed")
+        assert has_logged(frontend, "closed")
         assert [each.requirement for each in frontend.findings] == ["exit.exited-sent"]
     assert simulator.status == 0
 
 
-def heard(connection: socket.socket) -> bytes:
+def read_all(connection: socket.socket) -> bytes:
     """Return all bytes until the mock closes the connection."""
     came = b""
     try:
@@ -235,7 +235,7 @@ def heard(connection: socket.socket) -> bytes:
     return came
 
 
-def told(played: Mock, event: str) -> bool:
+def has_logged(played: Mock, event: str) -> bool:
     """Return whether the mock logs an event before the deadline."""
     with played._changed:
         return played._changed.wait_for(
@@ -254,7 +254,7 @@ def test_a_script_of_shared_memory(tmp_path: Path) -> None:
     file = tmp_path / "script.json"
     file.write_text(json.dumps(steps))
     with mock("runtime/buffer-owner", catalog=CATALOG, script=file) as owner:
-        assert told(owner, "played")
+        assert has_logged(owner, "played")
         with mock("runtime/buffer-consumer", catalog=CATALOG) as consumer:
             assert [name for name in consumer.ask("list") if name.startswith("rt-arm-77002-")]
         failed = [entry.text for entry in owner.log if entry.event == "unplayed"]
@@ -335,7 +335,7 @@ def test_once_ends_it_with_its_last_peer(role: str) -> None:
             with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE) as peer:
                 peer.sendall(said or QUIET[role])
                 peer.shutdown(socket.SHUT_WR)
-                heard(peer)
+                read_all(peer)
             story = [json.loads(line) for line in server.stderr]
             assert server.wait(DEADLINE) == status, story
         assert [each["event"] for each in story if each["event"] in ("connected", "closed")] == [

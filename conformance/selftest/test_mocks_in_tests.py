@@ -170,9 +170,9 @@ def test_a_script(tmp_path: Path) -> None:
                 said = [json.loads(line) for line in connection.makefile("rb")]
             assert {"Log": {"level": "Info", "message": "by the script"}} in said
             assert said.count("Ready") == 2
-    told = [entry.text for entry in simulator.log if entry.event == "unplayed"]
+    logged = [entry.text for entry in simulator.log if entry.event == "unplayed"]
     assert (
-        told
+        logged
         == ["step 3 of the script: expected StartExecution within 0.2 s; no such message came"] * 2
     )
     assert simulator.status == 1
@@ -270,10 +270,10 @@ def test_a_signal_ends_it_quietly(role: str, number: signal.Signals) -> None:
         with socket.create_connection((host, int(port))):
             assert "connected" in server.stderr.readline()
             server.send_signal(number)
-            told = server.stderr.read()
+            logged = server.stderr.read()
         assert server.wait() == 0
-    assert "closed: the mock is ended" in told
-    assert "Traceback" not in told and "Error" not in told
+    assert "closed: the mock is ended" in logged
+    assert "Traceback" not in logged and "Error" not in logged
 
 
 def test_a_clock_that_is_stepped() -> None:

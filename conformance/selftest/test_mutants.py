@@ -74,13 +74,13 @@ def test_what_would_change_is_told_once(tmp_path: Path) -> None:
         Mutant("Handshake", PUT, path=("Handshake", "version"), value=1),
         Mutant("Ready", SKIP, RECONNECTED),
     ]
-    file, told = tmp_path / "mutants", tmp_path / "mutants.changing"
+    file, changing = tmp_path / "mutants", tmp_path / "mutants.changing"
     file.write_text("".join(f"{mutant}\n" for mutant in [*applying, *later, *never]))
     data = b'{"Handshake":{"version":1,"extensions":[]}}\n"Ready"\n"Exited"\n'
     for sent, expected in ((data, applying), (data + b'"Ready"\n', [*applying, *later])):
         teller = Teller(protocols.load("vexide"), "simulator", "stdio", Told(file), 0)
         assert b"".join(teller.send(sent) + teller.rest()) == sent
-        assert sorted(told.read_text().splitlines()) == sorted(str(one) for one in expected)
+        assert sorted(changing.read_text().splitlines()) == sorted(str(one) for one in expected)
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,9 @@ def test_the_table_of_answers_is_closed() -> None:
     assert names >= {*ANSWERS, *(name for answers in ANSWERS.values() for name in answers)}
 
 
-def exchange(asked: Any, told: Any, robot: Judge, lab: Judge) -> None:
+def exchange(asked: Any, answered: Any, robot: Judge, lab: Judge) -> None:
     for judge in (robot, lab):
-        for sender, value in (("robot", asked), ("lab", told)):
+        for sender, value in (("robot", asked), ("lab", answered)):
             for frame in judge.decode(sender, encode(value)):
                 judge.frame(None, sender, frame)
 
@@ -82,12 +82,12 @@ def test_an_answer_that_a_reset_may_have_lost_was_read_if_what_follows_says_so()
     def violated(reset: bool, *further: str) -> list[str]:
         conversation, found = Conversation(), list[str]()
         asks = [("register", "repeat"), ("push", "download"), *((cmd, "repeat") for cmd in further)]
-        for cmd, told in asks:
+        for cmd, answered in asks:
             judge = Judge(PROTOCOL, ["robot"], conversation=conversation)
             path = message_names.DOWNLOAD if cmd == "download" else message_names.PUSHCMD
             asked = request("POST", path, {}, {**data, "cmd": "push" if cmd == "download" else cmd})
-            exchange(asked, response(200, {}, {"cmd": told}), judge, Judge(PROTOCOL, []))
-            if reset and told == "download":
+            exchange(asked, response(200, {}, {"cmd": answered}), judge, Judge(PROTOCOL, []))
+            if reset and answered == "download":
                 judge.reset("robot")
             judge.closed(None, "robot")
             found += [finding.requirement for finding in judge.findings]

@@ -53,8 +53,8 @@ async def lab_running(**settings: Any) -> AsyncIterator[tuple[Lab, int]]:
 
 @contextlib.asynccontextmanager
 async def robot_running(port: int, **settings: Any) -> AsyncIterator[Robot]:
-    told = {"token": "ABCD2345", "pause": 0.05, "sensors": 0.05, **settings}
-    robot = Robot(RobotSettings(url=f"http://127.0.0.1:{port}", **told))
+    given = {"token": "ABCD2345", "pause": 0.05, "sensors": 0.05, **settings}
+    robot = Robot(RobotSettings(url=f"http://127.0.0.1:{port}", **given))
     playing = asyncio.create_task(robot.play())
     try:
         yield robot
@@ -106,9 +106,9 @@ async def test_a_day_of_a_robot(tmp_path: Path) -> None:
         await until(lambda: lab.state("ABCD2345")["state"] == "waiting")
         await hand["battery"]({"value": "7.1"})
         await until(lambda: lab.state("ABCD2345")["battery"] == "7.1")
-        told = await user["run"](token)
+        given = await user["run"](token)
         await until(lambda: lab.state("ABCD2345")["exitvalue"] == interpreter.BROKEN)
-        assert (await hand["executed"]({}))[0] == told
+        assert (await hand["executed"]({}))[0] == given
         assert (tmp_path / "NEPOprog.bin").read_bytes() == bytes(range(256))
         await hand["exit"]({"value": 143})
         await user["run"]({**token, "program": "hello.toy"})
@@ -199,8 +199,8 @@ async def test_an_abort_and_a_file() -> None:
 
 async def test_a_body_that_is_kept_back() -> None:
     """A robot that waits for 100 Continue gets it, and then the answer to its body."""
-    told = request("POST", message_names.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
-    top, end, body = encode(told).partition(b"\r\n\r\n")
+    given = request("POST", message_names.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
+    top, end, body = encode(given).partition(b"\r\n\r\n")
     async with lab_running() as (_, port), asyncio.timeout(DEADLINE):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(top + end)
@@ -241,8 +241,8 @@ async def test_the_page_and_its_operations() -> None:
 async def test_a_foreign_page_has_no_power(fields: dict[str, str], status: int) -> None:
     """A page of another origin, or under a rebound name, cannot ask the lab."""
     async with lab_running() as (_, port):
-        told = request("POST", "/user/robots", fields, {"tokens": []})
-        (answer,) = await asked(port, told)
+        given = request("POST", "/user/robots", fields, {"tokens": []})
+        (answer,) = await asked(port, given)
         assert answer.value["status"] == status
 
 

@@ -78,10 +78,10 @@ class Browser:
         os.write(self._writer, json.dumps(asked).encode() + b"\0")
         while True:
             async with asyncio.timeout(DEADLINE):
-                said = json.loads((await self._reader.readuntil(b"\0"))[:-1])
-            if said.get("id") == self._latest:
-                assert "result" in said, said
-                result: dict[str, Any] = said["result"]
+                message = json.loads((await self._reader.readuntil(b"\0"))[:-1])
+            if message.get("id") == self._latest:
+                assert "result" in message, message
+                result: dict[str, Any] = message["result"]
                 return result
 
 

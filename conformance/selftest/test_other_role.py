@@ -15,11 +15,11 @@ from conformance.selftest.driving import Place
 
 CONNECTS = ("--connect", "{host}:{port}")
 LISTENS = ("--listen", "127.0.0.1:{port}")
-BRIEF = ("--timing", "startup=3", "--timing", "response=0.3")
+TIMINGS = ("--timing", "startup=3", "--timing", "response=0.3")
 
 
 @pytest.mark.parametrize(
-    ("role", "plays", "words", "said"),
+    ("role", "plays", "words", "expected"),
     [
         ("deltarobot/server", "client", CONNECTS, "connects to the address that it should listen"),
         ("deltarobot/client", "server", LISTENS, "listens at the address that it should connect"),
@@ -37,12 +37,14 @@ BRIEF = ("--timing", "startup=3", "--timing", "response=0.3")
         ("runtime/buffer-consumer", "buffer-owner", (), "the IUT has the operation 'connect', not"),
     ],
 )
-def test_is_told(place: Place, role: str, plays: str, words: tuple[str, ...], said: str) -> None:
+def test_is_told(
+    place: Place, role: str, plays: str, words: tuple[str, ...], expected: str
+) -> None:
     """Connections, transports, messages, operations or silence reveal the other role."""
     other = f"{role.partition('/')[0]}/{plays}"
     mock = [sys.executable, "-m", "mocks", other, *words]
-    done = place.run(role, *BRIEF, iut=mock)
-    assert said in done.smoke["detail"]
+    done = place.run(role, *TIMINGS, iut=mock)
+    assert expected in done.smoke["detail"]
     _, _, named = done.smoke["detail"].partition("test it as ")
     assert other in named
     assert other in " ".join(done.out.split())
@@ -56,7 +58,7 @@ def test_another_protocol_is_told(place: Place, sender: str) -> None:
     """The first bytes are no message of this protocol, and a message of another one."""
     serves = sender == "deltarobot/server"
     role, words = ("vexide/simulator", LISTENS) if serves else ("deltarobot/client", CONNECTS)
-    done = place.run(role, *BRIEF, iut=[sys.executable, "-m", "mocks", sender, *words])
+    done = place.run(role, *TIMINGS, iut=[sys.executable, "-m", "mocks", sender, *words])
     assert f"of {sender.partition('/')[0]} came: if the IUT speaks" in done.smoke["detail"]
     assert f"test it as {sender}" in done.smoke["detail"]
     assert done.code in (1, 3)
@@ -81,7 +83,7 @@ def test_nothing_of_another_protocol_is_seen_in_sound_sessions() -> None:
 def test_one_that_sends_what_another_role_sends_and_has_its_operations(place: Place) -> None:
     """The messages are violations, and the report also names the likely role."""
     mock = [sys.executable, "-m", "mocks", "runtime/update-publisher", *CONNECTS, "--upper-tester"]
-    done = place.run("runtime/gamepad-sender", *BRIEF, iut=mock)
+    done = place.run("runtime/gamepad-sender", *TIMINGS, iut=mock)
     assert done.verdict("gamepad.form") == "fail"
     assert "test it as runtime/update-publisher" in done.report["headline"]
 
@@ -91,7 +93,7 @@ def test_one_that_lacks_every_operation_is_told_so_once_nothing_could_be_tried(
 ) -> None:
     """The IUT connects like its role, and shows nothing more on the wire."""
     mock = [sys.executable, "-m", "mocks", "runtime/log-publisher", *CONNECTS, "--upper-tester"]
-    done = place.run("runtime/rpc-client", *BRIEF, iut=mock)
+    done = place.run("runtime/rpc-client", *TIMINGS, iut=mock)
     assert "test it as runtime/log-publisher" in done.report["headline"]
     assert done.code == 3
     assert not done.left
@@ -118,7 +120,7 @@ def test_of_a_flood_the_beginning_is_read_as_another_protocol(
 
 
 @pytest.mark.parametrize(
-    ("role", "data", "said"),
+    ("role", "data", "expected"),
     [
         ("runtime/rpc-server", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "HTTP came"),
         ("runtime/rpc-server", b"SSH-2.0-OpenSSH_9.6\r\n", "SSH came"),
@@ -132,11 +134,11 @@ def test_of_a_flood_the_beginning_is_read_as_another_protocol(
         ("vexide/simulator", b"", ""),
     ],
 )
-def test_a_stream_of_something_else(role: str, data: bytes, said: str) -> None:
+def test_a_stream_of_something_else(role: str, data: bytes, expected: str) -> None:
     configuration = SimpleNamespace(protocol=protocols.load(role.partition("/")[0]))
     sessions = [SimpleNamespace(beginning=b""), SimpleNamespace(beginning=data)]
     iut: Any = SimpleNamespace(
         role=protocols.role(role), sessions=sessions, configuration=configuration
     )
-    told = other_role.foreign_stream_hint(iut)
-    assert told.startswith(said) and bool(told) == bool(said)
+    hint = other_role.foreign_stream_hint(iut)
+    assert hint.startswith(expected) and bool(hint) == bool(expected)

@@ -120,20 +120,20 @@ def _between(data: bytes) -> set[int]:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected"),
     [
         (struct.pack("<IIII", 1, 1, 0xFFFFFFFF, 1), "a block of 4294967295 bytes is announced"),
         (struct.pack("<IIII", 1, 1, 100, 1), "it ends at byte 40; 100 bytes are missing"),
     ],
 )
-def test_a_pcap_that_lies_of_its_sizes_is_read_up_to_there(data: bytes, said: str) -> None:
+def test_a_pcap_that_lies_of_its_sizes_is_read_up_to_there(data: bytes, expected: str) -> None:
     packets, unread = read(old("<")[:24] + data)
     assert packets == []
-    assert said in unread
+    assert expected in unread
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected"),
     [
         (struct.pack("<III", 6, 0xFFFFFFFC, 0), "a block of 4294967284 bytes is announced"),
         (struct.pack("<III", 6, 8, 0), "a block of invalid size 8 begins at byte"),
@@ -144,10 +144,10 @@ def test_a_pcap_that_lies_of_its_sizes_is_read_up_to_there(data: bytes, said: st
         (b"\x0a\x0d\x0d\x0a" + bytes(40), "has no byte-order mark"),
     ],
 )
-def test_a_pcapng_that_makes_no_sense_is_read_up_to_there(data: bytes, said: str) -> None:
+def test_a_pcapng_that_makes_no_sense_is_read_up_to_there(data: bytes, expected: str) -> None:
     packets, unread = read(NEXT + data + enhanced("<", 3, b"behind"))
     assert [packet.data for packet in packets] == [b"abc", b"def"]
-    assert said in unread
+    assert expected in unread
 
 
 @given(st.binary(max_size=60), st.integers(0, len(NEXT)))

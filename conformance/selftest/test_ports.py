@@ -22,7 +22,7 @@ def test_a_port_is_reserved_for_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_where_one_connects_nobody_else_is_to_listen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system can offer the port of a client as well, between two listeners."""
+    """Between two listeners, the operating system can also choose the port of a client."""
 
     async def connects() -> tuple[int, int]:
         instance = Instance(mock_configuration(protocols.role("deltarobot/client")), "tcp")

@@ -155,10 +155,10 @@ def test_mistake(change: Changed, file: str, old: str, new: str, expected: str) 
     path = change(file, old, new)
     with pytest.raises(BrokenProtocol) as error:
         protocols.load("toy")
-    said = str(error.value)
-    assert said.startswith(f"{path}:"), said
-    assert expected in said
-    assert "\n" not in said
+    output = str(error.value)
+    assert output.startswith(f"{path}:"), output
+    assert expected in output
+    assert "\n" not in output
 
 
 def test_a_smoke_session_that_no_test_case_repeats(change: Changed) -> None:
@@ -187,9 +187,9 @@ def test_every_command_says_it(
 ) -> None:
     file = change(REQUIREMENTS, "[client]", "[cleint]")
     assert cli.main(words) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith(f"conformance: {file}: ping.waits: binds: unknown role 'cleint'")
-    assert said.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert output.err.startswith(f"conformance: {file}: ping.waits: binds: unknown role 'cleint'")
+    assert output.err.count("\n") == 1
 
 
 def test_all_are_counted(change: Changed) -> None:

@@ -14,8 +14,8 @@ from conformance.selftest.report_fixtures import FOLDER, full, hostile, minimal,
 
 pytestmark = pytest.mark.skipif(not browser.installed(), reason=browser.MISSING)
 
-SHOWN = "[...document.querySelectorAll('.item:not([hidden])')].length"
-TOLD = "document.querySelector('.filters output').textContent"
+ITEM_COUNT = "[...document.querySelectorAll('.item:not([hidden])')].length"
+FILTER_TEXT = "document.querySelector('.filters output').textContent"
 TYPE = """(() => {{ const field = document.querySelector('[name=text]'); field.value = {text};
     field.dispatchEvent(new Event('input', {{bubbles: true}})); }})()"""
 
@@ -55,19 +55,19 @@ def test_the_first_failure_is_seen_at_once(
 
 def test_search_and_its_state_in_the_address(seen: Browser, written: Path) -> None:
     seen.open(written)
-    everything = seen.ask(SHOWN)
-    typed(seen, "bold")  # a word that only the messages of one test have
-    found = seen.ask(SHOWN)
+    everything = seen.ask(ITEM_COUNT)
+    typed(seen, "bold")  # a word that only the messages of one test contain
+    found = seen.ask(ITEM_COUNT)
     assert 0 < found < everything
-    assert seen.ask(TOLD) == f"{found} of {everything} shown"
+    assert seen.ask(FILTER_TEXT) == f"{found} of {everything} shown"
     assert seen.ask("location.hash") == "#text=bold"
     seen.open(written, "#text=bold")
-    assert seen.ask(SHOWN) == found
+    assert seen.ask(ITEM_COUNT) == found
     typed(seen, "no such word")
-    assert (seen.ask(SHOWN), seen.ask(TOLD)) == (0, "Nothing matches")
+    assert (seen.ask(ITEM_COUNT), seen.ask(FILTER_TEXT)) == (0, "Nothing matches")
     seen.ask("document.querySelector('.filters [type=reset]').click()")
     seen.ask("new Promise(done => setTimeout(done))")
-    assert (seen.ask(SHOWN), seen.ask("location.hash")) == (everything, "")
+    assert (seen.ask(ITEM_COUNT), seen.ask("location.hash")) == (everything, "")
 
 
 def test_counts_are_links(seen: Browser, written: Path) -> None:
@@ -75,7 +75,7 @@ def test_counts_are_links(seen: Browser, written: Path) -> None:
     failed = sum(e["verdict"] == "fail" for kind in ("requirements", "tests") for e in full()[kind])
     seen.ask("document.querySelector('.legend .fail a').click()")
     seen.ask("new Promise(done => setTimeout(done, 50))")
-    assert (seen.ask(SHOWN), seen.ask("location.hash")) == (failed, "#verdict=fail")
+    assert (seen.ask(ITEM_COUNT), seen.ask("location.hash")) == (failed, "#verdict=fail")
 
 
 def test_a_link_opens_what_is_folded_or_filtered_away(seen: Browser, written: Path) -> None:

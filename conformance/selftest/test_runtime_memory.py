@@ -163,7 +163,7 @@ def test_what_is_no_layout(change: dict[str, Any]) -> None:
 def test_a_layout_of_another_kind() -> None:
     """Blocks can be missing, types can have C names, and a double can have 32 bits."""
     peripheral = Peripheral("p", (Parameter("x", "double"), Parameter("n", "int8", 3)))
-    told = {
+    declared = {
         "size": 200,
         "mutex": {"offset": 8, "size": 44},
         "valid": {"offset": 0, "size": 4},
@@ -176,7 +176,7 @@ def test_a_layout_of_another_kind() -> None:
         },
         "write": None,
     }
-    layout = parse_layout(told, peripheral)
+    layout = parse_layout(declared, peripheral)
     assert layout["read.params.x"].encode(1.0) == bytes.fromhex("0000803f")
     assert layout["read.params.n"].decode(b"\xff\x00\x7f") == [-1, 0, 127]
     assert not layout.control
@@ -248,13 +248,13 @@ for order in itertools.permutations(range(3)):
             assert mutex.trylock(place)
         if spoiled is not None:
             memories[spoiled].raw = b"\\x55" * mutex.SIZE
-        told = []
+        indexes = []
         for index in order:
             try:
                 mutex.unlock(places[index])
             except mutex.WrittenOver:
-                told.append(index)
-        assert told == [index for index in order if index == spoiled], (order, spoiled, told)
+                indexes.append(index)
+        assert indexes == [index for index in order if index == spoiled], (order, spoiled, indexes)
 """
 
 
@@ -266,11 +266,11 @@ def test_several_mutexes_held_at_once() -> None:
 @pytest.mark.asyncio
 async def test_objects_and_their_mutex(name: str) -> None:
     """Two views of an object share their bytes, and one locks out the other."""
-    mine = SharedObject.create(name, 200, 8)
+    shared = SharedObject.create(name, 200, 8)
     theirs = SharedObject.open(name, 8)
-    mine.write(100, b"abc")
+    shared.write(100, b"abc")
     assert theirs.read()[100:103] == b"abc"
-    async with mine.locked(countdown_from(1)):
+    async with shared.locked(countdown_from(1)):
         assert not theirs.trylock()
         with pytest.raises(Locked, match="still locked"):
             async with theirs.locked(countdown_from(0.01)):
@@ -278,14 +278,14 @@ async def test_objects_and_their_mutex(name: str) -> None:
     assert theirs.trylock()
     theirs.unlock()
     with pytest.raises(NoObject):
-        mine.write(199, b"ab")
+        shared.write(199, b"ab")
     with pytest.raises(NoObject):
         SharedObject.create(name, 200, 8)
     os.truncate(memory.FOLDER / name, 50)
-    assert len(mine.read()) == 50
+    assert len(shared.read()) == 50
     with pytest.raises(NoObject, match="was shortened"):
-        mine.trylock()
-    mine.close()
+        shared.trylock()
+    shared.close()
     theirs.close()
     assert memory.inode(name) is not None
     memory.remove(name)

@@ -164,9 +164,14 @@ async def test_updates() -> None:
     publisher.disconnect("42")
     publisher.update()
     sound("update-publisher", kept.frames)
-    told = [frame.value for frame in kept.frames]
-    assert [update["sd"] for update in told] == [{}, {"42": {"a": 1, "b": 2}}, {"42": {"a": 3}}, {}]
-    assert [update["aliases"] for update in told] == [{}, {"42": "arm"}, {"42": "arm"}, {}]
+    updates = [frame.value for frame in kept.frames]
+    assert [update["sd"] for update in updates] == [
+        {},
+        {"42": {"a": 1, "b": 2}},
+        {"42": {"a": 3}},
+        {},
+    ]
+    assert [update["aliases"] for update in updates] == [{}, {"42": "arm"}, {"42": "arm"}, {}]
     with pytest.raises(ValueError, match="no device"):
         publisher.change("42", {"a": 1})
 

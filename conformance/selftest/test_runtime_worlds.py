@@ -101,10 +101,10 @@ def test_devices_of_a_publisher_come_move_and_go() -> None:
     sound("update-publisher", frames)
     assert there[:3] == [3, 2, 3]
     assert len([update for update in updates if "front" in update["aliases"].values()]) > 10
-    told = [
+    readings = [
         values for update in updates for values in update["sd"].values() if "distance" in values
     ]
-    assert len({values["distance"] for values in told}) > 5
+    assert len({values["distance"] for values in readings}) > 5
 
 
 def test_devices_of_an_owner_come_move_and_go() -> None:
@@ -114,10 +114,10 @@ def test_devices_of_an_owner_come_move_and_go() -> None:
         mock("runtime/buffer-consumer", catalog=CATALOG) as consumer,
     ):
 
-        def mine() -> set[str]:
+        def own_parameters() -> set[str]:
             return {name for name in consumer.ask("list") if name.endswith(f"-1-{os.getpid()}")}
 
-        assert awaited(lambda: len(mine()) >= 4)
+        assert awaited(lambda: len(own_parameters()) >= 4)
         switch, arm = f"rt-limit-switch-1-{os.getpid()}", f"rt-arm-1-{os.getpid()}"
 
         def angle() -> Any:
@@ -135,7 +135,7 @@ def test_devices_of_an_owner_come_move_and_go() -> None:
         first = angle()
         assert awaited(lambda: angle() not in (None, first))
         assert awaited(turned)
-        assert switch in mine()
+        assert switch in own_parameters()
 
 
 def test_they_measure_what_their_types_hold() -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conformance.selftest.driving import BRIEF, ONE_TEST, PREAMBLE, SIMULATOR, Place
+from conformance.selftest.driving import ONE_TEST, PREAMBLE, SIMULATOR, TIMINGS, Place
 
 
 def test_selects_nothing(place: Place) -> None:
@@ -26,13 +26,13 @@ def test_selection_of_bad_syntax(place: Place) -> None:
 
 
 def test_selects_a_requirement(place: Place) -> None:
-    done = place.run(SIMULATOR, *BRIEF, "--requirement", "ready.once", iut=place.simulator())
+    done = place.run(SIMULATOR, *TIMINGS, "--requirement", "ready.once", iut=place.simulator())
     assert done.code == 0
     assert done.tests == {"smoke": "pass", "setup::ready_once": "pass"}
 
 
 def test_a_selection_leaves_the_whole_report_alone(place: Place) -> None:
-    words = ("run", SIMULATOR, *BRIEF, *ONE_TEST, "--", *place.simulator())
+    words = ("run", SIMULATOR, *TIMINGS, *ONE_TEST, "--", *place.simulator())
     whole = place.folder / "conformance-report" / "report.json"
     whole.parent.mkdir()
     whole.write_text("{}")
@@ -40,8 +40,8 @@ def test_a_selection_leaves_the_whole_report_alone(place: Place) -> None:
     assert done.code == 0
     assert done.out.startswith("CONFORMANT IN THIS SELECTION  ")
     assert whole.read_text() == "{}"
-    beside = place.folder / "conformance-report-selection"
-    selection = json.loads((beside / "report.json").read_text())["selection"]
+    folder = place.folder / "conformance-report-selection"
+    selection = json.loads((folder / "report.json").read_text())["selection"]
     assert (selection["by"], selection["tests"]) == ("-k 'answered_once'", 1)
     assert selection["of"] > 100
     left = {entry.name for entry in place.folder.iterdir()} - {"iut.py", "out", "err", "tmp"}
@@ -49,7 +49,16 @@ def test_a_selection_leaves_the_whole_report_alone(place: Place) -> None:
 
 
 def test_a_selection_of_pytest_leaves_the_whole_report_alone(place: Place) -> None:
-    words = ("run", SIMULATOR, *BRIEF, "--", *place.simulator(), "--pytest", "-q", *ONE_TEST)
+    words = (
+        "run",
+        SIMULATOR,
+        *TIMINGS,
+        "--",
+        *place.simulator(),
+        "--pytest",
+        "-q",
+        *ONE_TEST,
+    )
     assert place.conformance(*words).code == 0
     assert not (place.folder / "conformance-report").exists()
     assert (place.folder / "conformance-report-selection" / "report.json").is_file()
@@ -57,7 +66,14 @@ def test_a_selection_of_pytest_leaves_the_whole_report_alone(place: Place) -> No
 
 def test_a_run_ends_at_the_first_violation(place: Place) -> None:
     """A violation that the judge found ends the run, too, although the test passed."""
-    words = ("run", SIMULATOR, *BRIEF, "-k", "answered_once or ready_once or text_arrives", "--")
+    words = (
+        "run",
+        SIMULATOR,
+        *TIMINGS,
+        "-k",
+        "answered_once or ready_once or text_arrives",
+        "--",
+    )
     twice = place.simulator("HELLO['Handshake']['version'] = 2; serve()")
     done = place.conformance(*words, *twice, "--pytest", "-x", "-p", "no:terminal")
     folder = place.folder / "conformance-report-selection"
@@ -84,7 +100,7 @@ def test_a_run_ends_at_its_limit(place: Place) -> None:
 
 def test_selects_requirements_by_a_pattern(place: Place) -> None:
     words = ("--requirement", "ready.*", "--requirement", "signature.sent")
-    done = place.run(SIMULATOR, *BRIEF, *words, iut=place.simulator())
+    done = place.run(SIMULATOR, *TIMINGS, *words, iut=place.simulator())
     decided = {test["requirement"] for test in done.report["tests"] if test["id"] != "smoke"}
     assert {"ready.once", "ready.sent", "signature.sent"} <= decided
     assert all(name.startswith("ready.") for name in decided - {"signature.sent"})
@@ -94,7 +110,7 @@ def test_what_failed_last_time(place: Place) -> None:
     iut = place.simulator(
         "for c in commands():\n    'Handshake' in c and say(HELLO, 'Ready', 'Ready')"
     )
-    words = (SIMULATOR, *BRIEF)
+    words = (SIMULATOR, *TIMINGS)
     assert "no earlier report of" in place.run(*words, "--failed", iut=iut).err
     first = place.run(*words, "-k", "ready_once or answered_once", iut=iut)
     bad = {test["id"] for test in first.report["tests"] if test["verdict"] in ("fail", "warn")}
@@ -106,12 +122,12 @@ def test_what_failed_last_time(place: Place) -> None:
 
 
 def test_nothing_may_be_worse_than_before(place: Place) -> None:
-    good = place.run(SIMULATOR, *BRIEF, *ONE_TEST, "--report", "before", iut=place.simulator())
+    good = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, "--report", "before", iut=place.simulator())
     assert good.code == 0
     since = ("--baseline", "before")
-    assert place.run(SIMULATOR, *BRIEF, *ONE_TEST, *since, iut=place.simulator()).code == 0
+    assert place.run(SIMULATOR, *TIMINGS, *ONE_TEST, *since, iut=place.simulator()).code == 0
     worse = place.simulator("SIGNATURE['VCodeSig'] = 'AAAA'; serve()")
-    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, *since, iut=worse)
+    done = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, *since, iut=worse)
     assert done.code == done.report["exit_code"] == 1
     assert "regressions since before" in done.report["headline"]
     names = [entry["requirement"] for entry in done.report["comparison"]["regressions"]]
@@ -122,7 +138,7 @@ def test_nothing_may_be_worse_than_before(place: Place) -> None:
 
 def test_failures_become_a_list_with_which_it_passes(place: Place) -> None:
     iut = place.simulator("print('Simulator 1.0', flush=True); serve()")
-    words = (*BRIEF, *ONE_TEST)
+    words = (*TIMINGS, *ONE_TEST)
     known = place.folder / "known.toml"
     done = place.run(SIMULATOR, *words, "--write-known-failures", str(known), iut=iut)
     assert done.code == 1
@@ -132,7 +148,7 @@ def test_failures_become_a_list_with_which_it_passes(place: Place) -> None:
 
 
 def test_shards_are_merged_into_a_whole(place: Place) -> None:
-    words = (SIMULATOR, *BRIEF, "-k", "test_handshake.py", "--examples", "1")
+    words = (SIMULATOR, *TIMINGS, "-k", "test_handshake.py", "--examples", "1")
     for number in ("1", "2"):
         shard = ("--shard", f"{number}/2", "--report", f"part-{number}")
         assert place.run(*words, *shard, iut=place.simulator()).code in (0, 1)
@@ -147,7 +163,16 @@ def test_watching_runs_again_after_a_change(place: Place, ignored: bool) -> None
     iut = place.simulator()
     # A shell starts background programs with SIGINT ignored.
     words = ["env", "--ignore-signal=INT"] if ignored else []
-    words += [sys.executable, "-m", "conformance", "run", SIMULATOR, *BRIEF, *ONE_TEST, "--watch"]
+    words += [
+        sys.executable,
+        "-m",
+        "conformance",
+        "run",
+        SIMULATOR,
+        *TIMINGS,
+        *ONE_TEST,
+        "--watch",
+    ]
     with subprocess.Popen(
         [*words, "--", *iut], stdout=subprocess.PIPE, text=True, cwd=place.folder
     ) as process:
@@ -167,10 +192,10 @@ def test_watching_runs_again_after_a_change(place: Place, ignored: bool) -> None
 def test_a_repeat_takes_one_test_however_others_are_named(place: Place) -> None:
     """The id is exact; a keyword would select all tests whose names contain it."""
     iut = place.simulator()
-    first = place.run(SIMULATOR, *BRIEF, "-k", "answered_once", "--max-wait", "7", iut=iut)
+    first = place.run(SIMULATOR, *TIMINGS, "-k", "answered_once", "--max-wait", "7", iut=iut)
     (test,) = first.report["tests"][1:]
     assert f"--test {test['id']}" in test["reproduce"] and "--max-wait 7" in test["reproduce"]
-    again = place.run(SIMULATOR, *BRIEF, "--test", test["id"], iut=iut)
+    again = place.run(SIMULATOR, *TIMINGS, "--test", test["id"], iut=iut)
     assert [each["id"] for each in again.report["tests"][1:]] == [test["id"]]
     assert again.report["selection"]["by"] == f"--test '{test['id']}'"
-    assert place.run(SIMULATOR, *BRIEF, "--test", test["id"][:-1], iut=iut).code == 3
+    assert place.run(SIMULATOR, *TIMINGS, "--test", test["id"][:-1], iut=iut).code == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.definitions import locations
-from conformance.selftest.driving import BRIEF, COMMAND, ONE_TEST, SIMULATOR, Place
+from conformance.selftest.driving import COMMAND, ONE_TEST, SIMULATOR, TIMINGS, Place
 
 BACKGROUND = ["env", "--ignore-signal=INT"]
 """Starts a program as a shell does for a background job."""
@@ -34,7 +34,7 @@ def test_a_background_job_ends(by: int) -> None:
 def test_a_run_in_the_background_still_reports(place: Place, by: int) -> None:
     started = place.folder / "started"
     silent = place.program(f"open({str(started)!r}, 'w'); import time; time.sleep(300)")
-    words = [*BACKGROUND, *COMMAND, "run", SIMULATOR, *BRIEF, *ONE_TEST]
+    words = [*BACKGROUND, *COMMAND, "run", SIMULATOR, *TIMINGS, *ONE_TEST]
     words += ["--report", "conformance-report", "--", *silent]
     done = place.execute(words, until=started, ended_by=by)
     assert (done.code, done.report["exit_code"], done.left, done.litter) == (130, 130, [], [])
@@ -43,7 +43,7 @@ def test_a_run_in_the_background_still_reports(place: Place, by: int) -> None:
 def test_nohup_survives_the_end_of_its_terminal(place: Place) -> None:
     started = place.folder / "started"
     iut = place.simulator(f"open({str(started)!r}, 'w'); serve()")
-    words = ["env", "--ignore-signal=HUP", *COMMAND, "run", SIMULATOR, *BRIEF, *ONE_TEST]
+    words = ["env", "--ignore-signal=HUP", *COMMAND, "run", SIMULATOR, *TIMINGS, *ONE_TEST]
     words += ["--report", "conformance-report", "--", *iut]
     done = place.execute(words, until=started, ended_by=signal.SIGHUP)
     assert (done.code, done.report["exit_code"]) == (0, 0)

@@ -26,7 +26,7 @@ from mocks.simspark.settings import PLAY_MODES, Environment, Settings
 from mocks.simspark.world import AXES
 
 
-class Heard(Nowhere):
+class RecordingStream(Nowhere):
     """A stream that keeps the written bytes."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Pitch:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.server = Server(settings or Settings())
-        self.stream = Heard()
+        self.stream = RecordingStream()
         self.view = View()
         self.judge = Judge(protocols.load("simspark"), ["server"])
         self.monitor = self.server.new_monitor()
@@ -51,7 +51,7 @@ class Pitch:
 
     def agent(self, team: str = "Lefts", unum: int = 0) -> Agent:
         agent = self.server.new_agent()
-        agent.stream = Heard()
+        agent.stream = RecordingStream()
         agent.opened()
         self.act(agent, f"(scene nao.rsg)(init (unum {unum})(teamname {team}))")
         return agent
@@ -179,11 +179,11 @@ def test_an_agent_sees_and_hears() -> None:
     pitch.command("(agent (unum 1)(team Left)(move -1 0 0.35 -90))")
     pitch.act(other, "(say hello)")
     pitch.cycles(1)
-    heard = one.stream.data[-1]  # type: ignore[attr-defined]
-    assert b"(hear B 0.00 " in heard and b"hello)" in heard
-    assert b"(B (pol 1.1" in heard
-    assert b"(G1R (pol 16.0" in heard
-    assert b"(unum 1) (team left)" in heard
+    perceptors = one.stream.data[-1]  # type: ignore[attr-defined]
+    assert b"(hear B 0.00 " in perceptors and b"hello)" in perceptors
+    assert b"(B (pol 1.1" in perceptors
+    assert b"(G1R (pol 16.0" in perceptors
+    assert b"(unum 1) (team left)" in perceptors
     assert b"self hello" in other.stream.data[-1]  # type: ignore[attr-defined]
 
 

@@ -232,8 +232,8 @@ def test_what_does_not_fit_is_explained_for_a_while(monkeypatch: pytest.MonkeyPa
         for frame in judge.decode("simulator", line):
             judge.frame(number, "simulator", frame)
     assert explained["times"] == MAX_FINDINGS
-    told = (f'Serial.channel: expected an integer; received "{number}"' for number in range(9))
-    assert set(told) <= {finding.message for finding in judge.findings}
+    texts = (f'Serial.channel: expected an integer; received "{number}"' for number in range(9))
+    assert set(texts) <= {finding.message for finding in judge.findings}
 
 
 def test_fragment_has_no_order() -> None:

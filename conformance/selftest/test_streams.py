@@ -82,8 +82,8 @@ async def test_a_connection_of_which_nothing_came_is_a_look() -> None:
     iut, instance = Iut(Testbed(configuration), ""), Instance(configuration, "tcp")
     await instance.start(None, {"": listener})
     where = ("127.0.0.1", int(listener.address.rpartition(":")[2]))
-    said = b'{"Handshake": {"version": 1, "extensions": []}}\n'
-    for last in (b"", b"", said):
+    greeting = b'{"Handshake": {"version": 1, "extensions": []}}\n'
+    for last in (b"", b"", greeting):
         with socket.create_connection(where) as peer:
             if last:
                 peer.sendall(last)

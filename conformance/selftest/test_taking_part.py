@@ -10,7 +10,7 @@ import pytest
 from conformance.selftest.driving import Place
 
 ROLES = ("runtime/gamepad-sender", "runtime/update-publisher")
-BRIEF = ("--timing", "startup=3", "--timing", "response=0.3")
+TIMINGS = ("--timing", "startup=3", "--timing", "response=0.3")
 ENDS = "import sys; sys.exit('no joystick is there')"
 SILENT = "import time; time.sleep(60)"
 NO_ANSWER = "[print('welcome', flush=True) for _ in open(0)]"
@@ -23,7 +23,7 @@ for line in open(0):
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(
-    ("program", "code", "said"),
+    ("program", "code", "expected"),
     [
         (
             ENDS,
@@ -37,11 +37,11 @@ for line in open(0):
     ids=["ends", "silent", "no answer", "only answers"],
 )
 def test_one_message_says_what_it_lacks(
-    place: Place, role: str, program: str, code: int, said: str
+    place: Place, role: str, program: str, code: int, expected: str
 ) -> None:
     """The smoke session reports it, and no test runs."""
-    done = place.run(role, *BRIEF, iut=[sys.executable, "-c", program, "{host}", "{port}"])
-    assert said in done.smoke["detail"]
+    done = place.run(role, *TIMINGS, iut=[sys.executable, "-c", program, "{host}", "{port}"])
+    assert expected in done.smoke["detail"]
     assert done.code == code
     assert [test["id"] for test in done.report["tests"]] == ["smoke"]
     assert not done.left

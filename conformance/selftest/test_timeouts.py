@@ -28,7 +28,7 @@ Test = Callable[[Session], Awaitable[Any]]
 
 
 class Trial:
-    """Tests of one run, each with an IUT that plays a script."""
+    """Tests of one run, each with an IUT that follows a script."""
 
     def __init__(self, folder: Path) -> None:
         self.testbed: Testbed = idle_testbed()
@@ -196,7 +196,7 @@ def test_messages_that_stop_violate_the_requirement_of_their_flow(trial: Trial) 
 
 
 def test_bytes_that_are_no_message_leave_no_grace_period(trial: Trial) -> None:
-    """Nothing after these bytes counts, so a late answer would not count either."""
+    """Unreadable bytes end the decoding, so the test does not wait for a late answer."""
     result = trial.test("a", SENT, Scripted((0.1, b"hello\n")), ready)
     assert trial.seconds == pytest.approx(RESPONSE)
     assert result.evidence[0].kind is Kind.UNDECIDED

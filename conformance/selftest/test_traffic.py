@@ -51,7 +51,7 @@ def again(capture: Capture, path: Path, *, without: tuple[int, ...] = ()) -> For
     return pcap.read(path, protocol, pcapng.peers(capture, protocol), ports)
 
 
-def told(findings: Any) -> list[tuple[str, str]]:
+def texts_of(findings: Any) -> list[tuple[str, str]]:
     return [(finding.requirement, finding.message) for finding in findings]
 
 
@@ -74,7 +74,7 @@ def test_packets_are_judged_as_the_capture(path: Path, tmp_path: Path) -> None:
     protocol = protocols.load(capture.protocol)
     known = recordings.read(path)
     judged = recordings.judge_events(path, protocol, read, foreign.numbers)
-    assert told(judged.findings) == told(known.findings)
+    assert texts_of(judged.findings) == texts_of(known.findings)
     assert judged.messages == known.messages
 
 
@@ -194,10 +194,10 @@ def entries(capture: Capture) -> list[dict[str, Any]]:
     """Return the exchanges of a capture as in an archive: requests with their answers."""
     said = [event.value for event in capture.events if event.value]
     pairs = zip_longest(said[::2], said[1::2])
-    return [_entry(second, asked, told) for second, (asked, told) in enumerate(pairs)]
+    return [_entry(second, asked, answer) for second, (asked, answer) in enumerate(pairs)]
 
 
-def _entry(second: int, asked: Any, told: Any) -> dict[str, Any]:
+def _entry(second: int, asked: Any, answer: Any) -> dict[str, Any]:
     def headers(value: Any) -> list[dict[str, str]]:
         return [{"name": name, "value": text} for name, text in value["headers"].items()]
 
@@ -213,11 +213,11 @@ def _entry(second: int, asked: Any, told: Any) -> dict[str, Any]:
             "postData": {"mimeType": "application/json", "text": json.dumps(asked["json"])},
         },
         "response": {
-            "status": told["status"] if told else 0,
+            "status": answer["status"] if answer else 0,
             "statusText": "",
             "httpVersion": "h2",
-            "headers": headers(told) if told else [],
-            "content": {"text": json.dumps(told["json"])} if told and "json" in told else {},
+            "headers": headers(answer) if answer else [],
+            "content": {"text": json.dumps(answer["json"])} if answer and "json" in answer else {},
         },
     }
 
@@ -236,10 +236,10 @@ def test_an_archive_is_judged_as_the_capture(
     capture = captures.read(golden("openroberta") / f"{name}.jsonl")
     path = archive(tmp_path / "session.har", *entries(capture))
     code = main(["check", "openroberta", str(path)])
-    *told, robot, lab, summary = capsys.readouterr().out.splitlines()
+    *output, robot, lab, summary = capsys.readouterr().out.splitlines()
     assert robot.startswith("shown: robot ") and lab.startswith("shown: lab ")
     assert summary.startswith("1 capture, ")
-    lines = [line.split(": ")[1] for line in told]
+    lines = [line.split(": ")[1] for line in output]
     assert "not judged" in lines
     found = {line.split(" ")[0] for line in lines if line != "not judged"}
     known = recordings.judge_events(
@@ -361,7 +361,7 @@ def test_wrong_words(
 
 def test_what_had_not_come_when_a_session_ended_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(golden("runtime") / "session-rpc-client-leaves.jsonl")]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     reason = "1 had no response when the client closed the stream"
-    assert f"rpc.each-answered (inconclusive): {reason}" in told
-    assert "0 findings, 1 inconclusive" in told
+    assert f"rpc.each-answered (inconclusive): {reason}" in output
+    assert "0 findings, 1 inconclusive" in output

@@ -47,8 +47,8 @@ def test_the_connections_of_one_conversation_are_judged_together() -> None:
     capture = by_request("session-pushes")
     assert len(capture.connections) > 1
     assert judge_capture(LAB, capture, ["robot"]).findings == []
-    apart = judge_capture(LAB, capture.only_connection(capture.connections[-1]), ["robot"]).findings
-    assert apart, "alone, a later connection lacks what was before it"
+    alone = judge_capture(LAB, capture.only_connection(capture.connections[-1]), ["robot"]).findings
+    assert alone, "alone, a later connection lacks what was before it"
 
 
 def test_each_instance_has_a_conversation_of_its_own() -> None:
@@ -164,9 +164,9 @@ class Played(SimpleNamespace):
 def _talkative() -> Any:
     """Return a session with two megabytes of messages."""
     simulator = protocols.load("vexide")
-    said = captures.Event(0.0, "simulator", b"x" * 1000)
+    event = captures.Event(0.0, "simulator", b"x" * 1000)
     return Played(
-        events=[said] * 2000,
+        events=[event] * 2000,
         judge=SimpleNamespace(findings=[]),
         is_flooded=False,
         protocol=simulator,
@@ -240,8 +240,8 @@ def test_what_is_wrong_late_in_a_long_session_is_kept(
     whole = len(again.events) - len(gaps) + sum(gap["events"] for gap in gaps)
     assert whole == len(events)
     assert cli.main(["check", str(path)]) == 1
-    told = capsys.readouterr().out
-    assert f"{path}:{place + 2}: " in told and "omitted from this file" in told
+    output = capsys.readouterr().out
+    assert f"{path}:{place + 2}: " in output and "omitted from this file" in output
     assert cli.main(["show", str(path)]) == 0
     assert "left out" in capsys.readouterr().out
     steps = ladder.read(path, "simulator", {place: [ladder.Mark("wrong")]}).steps
@@ -291,9 +291,9 @@ def test_several_messages_of_one_write_are_shown_as_such(
 def test_what_shows_a_finding_is_kept_though_it_came_later(tmp_path: Path) -> None:
     """Without the later message, the finding could not be made again."""
     session = _talkative()
-    said = session.events[0]
+    event = session.events[0]
     session.events = (
-        [said] * 1000 + [dataclasses.replace(said, data=b"x" * USUAL_SIZE)] + [said] * 1000
+        [event] * 1000 + [dataclasses.replace(event, data=b"x" * USUAL_SIZE)] + [event] * 1000
     )
     session.judge = SimpleNamespace(
         findings=[Finding("framing.json-lines", "x", 1000, earlier=True)]

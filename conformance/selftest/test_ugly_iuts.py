@@ -1,4 +1,4 @@
-"""IUTs that misbehave badly: each gets a truthful verdict and leaves nothing behind."""
+"""Misbehaving IUTs: each gets a correct verdict, and no process or file remains."""
 
 import json
 import sys
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from conformance.selftest.driving import BRIEF, ONE_TEST, SIMULATOR, Place
+from conformance.selftest.driving import ONE_TEST, SIMULATOR, TIMINGS, Place
 from conformance.selftest.ugly import (
-    LAST_WORDS,
+    ERROR_TEXT,
     assert_clean,
     failed,
-    judged,
+    run_test,
     verdicts,
 )
 
@@ -19,14 +19,14 @@ from conformance.selftest.ugly import (
 
 
 def test_dies_of_what_it_is_sent(place: Place) -> None:
-    done = judged(place, f"next(commands()); sys.exit({LAST_WORDS!r})")
+    done = run_test(place, f"next(commands()); sys.exit({ERROR_TEXT!r})")
     assert done.code == 1
     assert failed(done) == ["handshake.answered"]
-    assert LAST_WORDS in done.smoke["detail"]
+    assert ERROR_TEXT in done.smoke["detail"]
 
 
 def test_dies_after_the_handshake(place: Place) -> None:
-    done = judged(place, "next(commands()); say(HELLO, SIGNATURE); os.kill(os.getpid(), 11)")
+    done = run_test(place, "next(commands()); say(HELLO, SIGNATURE); os.kill(os.getpid(), 11)")
     assert done.code == 1
     assert failed(done) == ["ready.sent"]
     assert "was killed by SIGSEGV" in done.reason("ready.sent")
@@ -34,17 +34,17 @@ def test_dies_after_the_handshake(place: Place) -> None:
 
 
 def test_hangs(place: Place) -> None:
-    done = judged(place, f"print({LAST_WORDS!r}, file=sys.stderr, flush=True)\ntime.sleep(1000)")
+    done = run_test(place, f"print({ERROR_TEXT!r}, file=sys.stderr, flush=True)\ntime.sleep(1000)")
     assert done.code == 1
     assert failed(done) == ["handshake.answered"]
     assert "the process still runs" in done.smoke["detail"]
-    assert LAST_WORDS in done.smoke["detail"]
+    assert ERROR_TEXT in done.smoke["detail"]
     assert "--timing startup=SECONDS" in done.smoke["detail"]
     assert not verdicts(done)
 
 
 def test_noise(place: Place) -> None:
-    done = judged(place, 'while True: print("loading world", flush=True); time.sleep(0.05)')
+    done = run_test(place, 'while True: print("loading world", flush=True); time.sleep(0.05)')
     assert done.code == 1
     assert failed(done) == ["framing.json-lines"]
     assert "loading world" in done.smoke["detail"]
@@ -53,7 +53,7 @@ def test_noise(place: Place) -> None:
 
 def test_banner(place: Place) -> None:
     """A banner violates its own requirement; other tests can still run."""
-    done = judged(place, 'print("Simulator 1.0", flush=True)\nserve()')
+    done = run_test(place, 'print("Simulator 1.0", flush=True)\nserve()')
     assert done.code == 1
     assert failed(done) == ["framing.json-lines"]
     assert verdicts(done) == {"handshake::answered_once": "pass"}
@@ -62,18 +62,18 @@ def test_banner(place: Place) -> None:
 @pytest.mark.parametrize("behind", ["", "print(json.dumps('Ready'), end='', flush=True)"])
 def test_ends_no_line(place: Place, behind: str) -> None:
     """A message without its newline is reported as such, not as silence."""
-    said = "next(commands()); print(json.dumps(HELLO), end='', flush=True)"
-    done = judged(place, f"{said}\n{behind}\ntime.sleep(1000)")
+    reply = "next(commands()); print(json.dumps(HELLO), end='', flush=True)"
+    done = run_test(place, f"{reply}\n{behind}\ntime.sleep(1000)")
     assert done.code == 1
     assert failed(done) == ["framing.json-lines"]
     assert "complete, but without its terminator" in done.smoke["detail"]
     assert done.report["causes"][0]["event"] is not None
 
 
-@pytest.mark.parametrize("said", ["b'> '", "bytes(1 << 20)"], ids=["prompt", "much"])
-def test_begins_no_line(place: Place, said: str) -> None:
+@pytest.mark.parametrize("reply", ["b'> '", "bytes(1 << 20)"], ids=["prompt", "much"])
+def test_begins_no_line(place: Place, reply: str) -> None:
     """Bytes that begin no message are reported as such, not as silence, for any amount."""
-    done = judged(place, f"os.write(1, {said}); time.sleep(1000)")
+    done = run_test(place, f"os.write(1, {reply}); time.sleep(1000)")
     assert done.code == 1
     assert failed(done) == ["framing.json-lines"]
     assert "which begins no message" in done.smoke["detail"]
@@ -82,7 +82,7 @@ def test_begins_no_line(place: Place, said: str) -> None:
 
 @pytest.mark.parametrize("moment", ["", "next(commands()); say(HELLO)\n"], ids=["at-once", "later"])
 def test_closes_its_output(place: Place, moment: str) -> None:
-    done = judged(place, f"{moment}os.close(1); time.sleep(1000)")
+    done = run_test(place, f"{moment}os.close(1); time.sleep(1000)")
     assert done.code == 1
     assert failed(done) == ["ready.sent" if moment else "handshake.answered"]
     assert "the end of the stream; the process still runs" in done.smoke["detail"]
@@ -94,7 +94,7 @@ def test_closes_its_output(place: Place, moment: str) -> None:
 
 def test_plays_the_other_role(place: Place) -> None:
     mode = {"enabled": True, "connected": True, "mode": "Driver", "is_competition": False}
-    done = judged(
+    done = run_test(
         place,
         "say(HELLO); next(commands())\n"
         f'say({{"CompetitionMode": {mode!r}}}, "StartExecution"); time.sleep(1000)',
@@ -108,7 +108,7 @@ def test_plays_the_other_role(place: Place) -> None:
 def test_plays_the_other_role_in_silence(place: Place) -> None:
     """A simulator started as a frontend waits for ever, like the suite's own simulator."""
     iut = place.program("import sys, subprocess\nsubprocess.run([sys.argv[1]])")
-    done = place.run("vexide/frontend", *BRIEF, iut=[*iut, "{simulator}"])
+    done = place.run("vexide/frontend", *TIMINGS, iut=[*iut, "{simulator}"])
     assert_clean(done)
     assert done.code == 1
     assert failed(done) == ["handshake.frontend-begins"]
@@ -122,7 +122,7 @@ def test_connects_and_says_nothing(place: Place) -> None:
         "peer = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n"
         "time.sleep(0.5)"
     )
-    done = place.run("vexide/frontend", *BRIEF, iut=[*iut, "{host}", "{port}"])
+    done = place.run("vexide/frontend", *TIMINGS, iut=[*iut, "{host}", "{port}"])
     assert_clean(done)
     assert done.code == 1
     assert failed(done) == ["handshake.frontend-begins"]
@@ -138,7 +138,7 @@ def test_connects_and_says_nothing(place: Place) -> None:
     ids=["lines", "one-line"],
 )
 def test_floods_its_output(place: Place, flood: str) -> None:
-    done = judged(place, flood)
+    done = run_test(place, flood)
     assert done.code == 1
     assert failed(done) == ["framing.json-lines"]
     assert not verdicts(done)
@@ -147,7 +147,7 @@ def test_floods_its_output(place: Place, flood: str) -> None:
 def test_floods_after_the_handshake(place: Place) -> None:
     """Tests that drown in endless well-formed messages decide nothing."""
     log = {"Log": {"level": "Info", "message": "x" * 1000}}
-    done = judged(
+    done = run_test(
         place,
         f"next(commands()); say(HELLO, SIGNATURE, 'Ready')\nwhile True: say(*[{log!r}] * 1000)",
     )
@@ -168,14 +168,14 @@ def test_floods_its_stderr(place: Place) -> None:
 def test_shows_nothing_of_its_program(place: Place) -> None:
     """An exit at the end of input does not show that a command was read."""
     source = "next(commands()); say(HELLO, SIGNATURE, 'Ready')\nfor _ in commands(): pass"
-    done = judged(place, source, "--requirement", "commands.undefined-tolerated")
+    done = run_test(place, source, "--requirement", "commands.undefined-tolerated")
     assert done.code == 3
     assert done.verdict("commands.undefined-tolerated") == "not-exercised"
 
 
 def test_reads_nothing(place: Place) -> None:
     """An IUT sends its messages without reading; the suite must not wait for ever."""
-    done = judged(
+    done = run_test(
         place,
         "time.sleep(0.5); say(HELLO, SIGNATURE, 'Ready')\n"
         "time.sleep(0.5); say('Exited'); time.sleep(1000)",
@@ -188,7 +188,7 @@ def test_reads_nothing(place: Place) -> None:
 
 def test_reads_slowly(place: Place) -> None:
     """A slow reader of a long line gets no fail, because it might finish later."""
-    done = judged(
+    done = run_test(
         place,
         "say(HELLO, SIGNATURE, 'Ready', 'Exited')\n"
         "import os\nwhile os.read(0, 1000): time.sleep(0.1)",
@@ -203,7 +203,7 @@ def test_reads_nothing_more(place: Place) -> None:
     source = "next(commands()); say(HELLO, SIGNATURE, 'Ready'); time.sleep(1000)"
     place.file("conformance.toml", f'[iut]\nrole = "{SIMULATOR}"\n[programs]\nprint = "any"\n')
     iut = [*place.simulator(source), "{program}"]
-    done = place.run(SIMULATOR, *BRIEF, "-k", "test_start_without_setup", iut=iut)
+    done = place.run(SIMULATOR, *TIMINGS, "-k", "test_start_without_setup", iut=iut)
     assert_clean(done)
     assert failed(done) == ["start.begins-execution"]
     assert "the IUT has not read 17 bytes that the suite sent" in done.reason(
@@ -224,13 +224,13 @@ def test_reads_nothing_more(place: Place) -> None:
     ids=["child", "session-of-its-own", "deaf-child"],
 )
 def test_leaves_a_child_behind(place: Place, offspring: str) -> None:
-    done = judged(place, f"subprocess.Popen({offspring})\nserve()")
+    done = run_test(place, f"subprocess.Popen({offspring})\nserve()")
     assert done.code == 0
     assert verdicts(done) == {"handshake::answered_once": "pass"}
 
 
 def test_ignores_every_plea_to_end(place: Place) -> None:
-    done = judged(
+    done = run_test(
         place, "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nserve()\nwhile True: time.sleep(1)"
     )
     assert done.code == 0
@@ -259,7 +259,7 @@ def test_is_left_by_a_run_that_is_ended(place: Place) -> None:
 def test_says_what_a_browser_would_run(place: Place) -> None:
     script = "</script><script>alert(1)</script>\x1b[31m\x00\u202e"
     log = {"Log": {"level": script, "message": script}}
-    done = judged(
+    done = run_test(
         place,
         f"next(commands()); say(HELLO, SIGNATURE, {log!r}, 'Ready')\n"
         f"print({script!r}, file=sys.stderr, flush=True); print({script!r})",
@@ -275,7 +275,7 @@ def test_nests_ten_thousand_levels_deep(place: Place, opened: str) -> None:
     closed = {"[": "]", '{"a":': "1}"}[opened].replace("1}", "}")
     inner = "1" if opened != "[" else ""
     text = f"{opened!r} * 10000 + {inner!r} + {closed!r} * 10000"
-    done = judged(
+    done = run_test(
         place, f"next(commands()); print({text}, flush=True); say(HELLO, SIGNATURE, 'Ready')"
     )
     assert done.code == 1
@@ -287,8 +287,8 @@ def test_nests_ten_thousand_levels_deep(place: Place, opened: str) -> None:
 
 
 def test_dies_in_one_test_only(place: Place) -> None:
-    """A crash costs only its own test, and the verdict says how the IUT exited."""
-    done = judged(
+    """A crash affects only its own test, and the verdict describes the exit."""
+    done = run_test(
         place,
         "import threading\n"
         "for command in commands():\n"
@@ -296,7 +296,7 @@ def test_dies_in_one_test_only(place: Place) -> None:
         "        say(HELLO, SIGNATURE)\n"
         "        threading.Timer(0.3, say, ['Ready']).start()\n"
         "    if '{\"Smart\": 13}' in json.dumps(command):\n"
-        f"        print({LAST_WORDS!r}, file=sys.stderr, flush=True); os._exit(1)\n",
+        f"        print({ERROR_TEXT!r}, file=sys.stderr, flush=True); os._exit(1)\n",
         *("-k", "answered_once or setup_before_ready or silent_before_handshake"),
     )
     assert verdicts(done) == {
@@ -304,12 +304,12 @@ def test_dies_in_one_test_only(place: Place) -> None:
         "handshake::silent_before_handshake": "pass",
         "setup::setup_before_ready": "fail",
     }
-    assert LAST_WORDS in done.reason("setup.commands-handled")
+    assert ERROR_TEXT in done.reason("setup.commands-handled")
 
 
 def test_transcript_is_kept(place: Place) -> None:
     """The transcript shows all messages, and how the process exited."""
-    done = judged(place, "next(commands()); say(HELLO); sys.exit(7)")
+    done = run_test(place, "next(commands()); say(HELLO); sys.exit(7)")
     [smoke] = done.report["tests"]
     lines = [json.loads(line) for line in done.text(smoke["transcript"]).splitlines()]
     assert [line.get("message") for line in lines[2:4]] == ["Handshake", "Handshake"]

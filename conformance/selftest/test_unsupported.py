@@ -2,7 +2,7 @@
 
 from importlib import resources
 
-from conformance.selftest.driving import BRIEF, SIMULATOR, Place
+from conformance.selftest.driving import SIMULATOR, TIMINGS, Place
 
 PARTS = {
     "battery": "SetBatteryCapacity",
@@ -28,7 +28,7 @@ for command in commands():
 """)
     left_out = "".join(f'{part} = "there is none"\n' for part in PARTS)
     place.file("conformance.toml", f'[iut]\nrole = "{SIMULATOR}"\n[unsupported]\n{left_out}')
-    done = place.run(SIMULATOR, *BRIEF, "-k", "test_setup or test_inputs", iut=iut)
+    done = place.run(SIMULATOR, *TIMINGS, "-k", "test_setup or test_inputs", iut=iut)
     assert done.code == 0
     assert not done.report["causes"]
     assert "pass" in done.tests.values()
@@ -44,9 +44,9 @@ def test_no_robot_is_told_of_an_update_that_it_lacks(place: Place) -> None:
         "play(sys.argv[1:])\n"
     )
     usual = (resources.files("mocks.openroberta") / "robot.toml").read_text()
-    lacking = usual.replace('"-m", "mocks"', f'"{place.folder / "iut.py"}"')
-    assert lacking != usual
-    place.file("conformance.toml", f'{lacking}\n[unsupported]\nupdate = "there is none"\n')
+    changed = usual.replace('"-m", "mocks"', f'"{place.folder / "iut.py"}"')
+    assert changed != usual
+    place.file("conformance.toml", f'{changed}\n[unsupported]\nupdate = "there is none"\n')
     done = place.run(
         "openroberta/robot", "-k", "test_update or test_messages or when_registered_again"
     )

@@ -44,8 +44,8 @@ def test_check(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     path.write_text(FILES[name])
     protocol = ["openroberta"] if name.endswith("har") else []
     assert cli.main(["check", *protocol, str(path)]) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith(f"conformance: {path}") and said.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert output.err.startswith(f"conformance: {path}") and output.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from conformance.atomic_files import replace, replacement_file
 from conformance.conclusions import stored_reports
 from conformance.definitions import locations
 from conformance.reporting import files
-from conformance.selftest.driving import BRIEF, COMMAND, ONE_TEST, SIMULATOR, Place
+from conformance.selftest.driving import COMMAND, ONE_TEST, SIMULATOR, TIMINGS, Place
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_any_test(place: Place) -> None:
     started = place.folder / "started"
     iut = place.simulator(f"open({str(started)!r}, 'w')")
     place.file("occupied", "a file, not a folder")
-    done = place.run(SIMULATOR, *BRIEF, "--report", "occupied/report", iut=iut)
+    done = place.run(SIMULATOR, *TIMINGS, "--report", "occupied/report", iut=iut)
     assert done.code == 2
     assert done.err.splitlines()[-1].startswith("conformance: --report ")
     assert not started.exists()
@@ -31,15 +31,15 @@ def test_linked_transcripts_are_refused(place: Place) -> None:
     (place.folder / "conformance-report").mkdir()
     (place.folder / "conformance-report/report.json").touch()
     (place.folder / "conformance-report/transcripts").symlink_to(kept)
-    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=place.simulator())
+    done = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, iut=place.simulator())
     assert done.code == 2 and "transcripts is a symbolic link" in done.err
     assert (kept / "mine.jsonl").exists()
 
 
 def test_the_verdict_is_printed_if_the_report_cannot_be_written(place: Place) -> None:
-    """This IUT creates a folder in the place of report.json."""
+    """The IUT creates a folder with the name of report.json."""
     iut = place.simulator("os.makedirs('conformance-report/report.json', exist_ok=True); serve()")
-    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=iut)
+    done = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, iut=iut)
     assert done.code == 2
     assert done.out.startswith("CONFORMANT IN THIS SELECTION") and "Report:" not in done.out
     assert "cannot be written" in done.err and "Traceback" not in done.err
@@ -47,7 +47,7 @@ def test_the_verdict_is_printed_if_the_report_cannot_be_written(place: Place) ->
 
 
 def test_output_to_a_full_disk(place: Place) -> None:
-    run = shlex.join([*COMMAND, "run", SIMULATOR, *BRIEF, *ONE_TEST, "--", *place.simulator()])
+    run = shlex.join([*COMMAND, "run", SIMULATOR, *TIMINGS, *ONE_TEST, "--", *place.simulator()])
     done = place.execute(["sh", "-c", f"{run} > /dev/full"])
     assert done.code == 2
     last = "conformance: standard output cannot be written: No space left on device"
@@ -64,7 +64,15 @@ def test_a_working_folder_that_is_gone(place: Place) -> None:
 
 def test_a_working_folder_that_goes_during_the_run(place: Place) -> None:
     remove = f"import shutil; shutil.rmtree({str(place.folder / 'here')!r}, True); serve()"
-    words = [*COMMAND, "run", SIMULATOR, *BRIEF, *ONE_TEST, "--report", str(place.folder / "r")]
+    words = [
+        *COMMAND,
+        "run",
+        SIMULATOR,
+        *TIMINGS,
+        *ONE_TEST,
+        "--report",
+        str(place.folder / "r"),
+    ]
     run = shlex.join([*words, "--", *place.simulator(remove)])
     done = place.execute(["sh", "-c", f"mkdir here && cd here && {run}"])
     assert done.code == 0, done.err

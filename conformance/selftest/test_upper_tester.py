@@ -66,9 +66,9 @@ async def test_answers(lines: list[Any], expected: Answer) -> None:
     "line", ["hello", '{"ok": true}', '{"id": "1", "ok": true}', '{"id": 1, "result": 2}', "[1]"]
 )
 async def test_what_came_instead_of_an_answer_is_told(line: str) -> None:
-    with pytest.raises(Inconclusive, match="did not answer 'list'") as told:
+    with pytest.raises(Inconclusive, match="did not answer 'list'") as raised:
         await asked(line, "  ")
-    assert f"it wrote {line!r}, which is no answer" in str(told.value)
+    assert f"it wrote {line!r}, which is no answer" in str(raised.value)
 
 
 @pytest.mark.asyncio

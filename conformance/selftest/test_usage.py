@@ -13,14 +13,22 @@ import pytest
 from conformance.definitions import locations, protocols
 from conformance.judging import captures
 from conformance.judging.connections import judge_capture
-from conformance.selftest.driving import BRIEF, ONE_TEST, PREAMBLE, SIMULATOR, Place
+from conformance.selftest.driving import ONE_TEST, PREAMBLE, SIMULATOR, TIMINGS, Place
 
-# Output that nobody reads
+# Closed outputs
 
 
 @pytest.mark.parametrize("redirection", ["| head -c 1", ">&-", ">&- 2>&- <&-"])
 def test_closed_output_is_no_fault_of_the_suite(place: Place, redirection: str) -> None:
-    words = ["conformance", "run", SIMULATOR, *BRIEF, *ONE_TEST, "--report", "conformance-report"]
+    words = [
+        "conformance",
+        "run",
+        SIMULATOR,
+        *TIMINGS,
+        *ONE_TEST,
+        "--report",
+        "conformance-report",
+    ]
     run = shlex.join([sys.executable, "-m", *words, "--", *place.simulator()])
     done = place.execute(["bash", "-o", "pipefail", "-c", f"{run} {redirection}"])
     assert (done.code, done.report["exit_code"]) == (0, 0)
@@ -28,7 +36,7 @@ def test_closed_output_is_no_fault_of_the_suite(place: Place, redirection: str) 
 
 
 def test_a_long_run_says_that_it_goes_on(place: Place) -> None:
-    words = ["run", SIMULATOR, *BRIEF, *ONE_TEST, "--report", "conformance-report", "--"]
+    words = ["run", SIMULATOR, *TIMINGS, *ONE_TEST, "--report", "conformance-report", "--"]
     silent = place.simulator("sys.stdin.read()")
     script = (
         "from conformance import cli; from conformance.running import progress;"
@@ -45,24 +53,24 @@ def test_known_failures(place: Place) -> None:
     iut = place.simulator("print('Simulator 1.0', flush=True); serve()")
     head = f'[iut]\nrole = "{SIMULATOR}"\ncommand = {json.dumps(iut)}\n[known-failures]\n'
     holds = place.file("holds.toml", head + "'framing.json-lines' = 'it prints a banner'")
-    done = place.run("--config", holds, *BRIEF, *ONE_TEST)
+    done = place.run("--config", holds, *TIMINGS, *ONE_TEST)
     assert done.code == 0
     assert done.verdict("framing.json-lines") == "known"
     assert done.complaints == 0
     assert "FAIL" not in done.out and "Reproduce" not in done.out
     assert "it prints a banner" in done.reason("framing.json-lines")
     expired = "'framing.json-lines' = {reason = 'a banner', until = 2020-01-01}"
-    done = place.run("--config", place.file("x.toml", head + expired), *BRIEF, *ONE_TEST)
+    done = place.run("--config", place.file("x.toml", head + expired), *TIMINGS, *ONE_TEST)
     assert done.code == 1
     assert "expired on 2020-01-01" in done.out
 
 
 def test_strict(place: Place) -> None:
     iut = place.simulator("SIGNATURE['VCodeSig'] = 'AAAA'; serve()")
-    lenient = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=iut)
+    lenient = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, iut=iut)
     assert lenient.code == 0
     assert lenient.verdict("signature.cold-header") == "warn"
-    assert place.run(SIMULATOR, *BRIEF, *ONE_TEST, "--strict", iut=iut).code == 1
+    assert place.run(SIMULATOR, *TIMINGS, *ONE_TEST, "--strict", iut=iut).code == 1
 
 
 # Reports
@@ -70,18 +78,18 @@ def test_strict(place: Place) -> None:
 
 def test_a_report_folder_is_of_one_run(place: Place) -> None:
     """A folder contains only the latest run, and is locked for a second run."""
-    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=place.simulator())
+    done = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, iut=place.simulator())
     left = done.folder / "transcripts" / "another_test.jsonl"
     left.write_text("")
     again = place.simulator()
-    beside = os.open(done.folder, os.O_RDONLY)
-    fcntl.flock(beside, fcntl.LOCK_EX)
-    refused = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=again)
-    os.close(beside)
+    descriptor = os.open(done.folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    refused = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, iut=again)
+    os.close(descriptor)
     assert refused.code == 2
     assert "another run writes to this folder; choose another" in refused.err
     assert left.exists()
-    assert place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=again).code == 0
+    assert place.run(SIMULATOR, *TIMINGS, *ONE_TEST, iut=again).code == 0
     assert not left.exists()
 
 
@@ -90,7 +98,7 @@ def test_reports(place: Place) -> None:
     iut = place.simulator("print('Simulator 1.0', flush=True); serve()")
     summary = place.folder / "summary.md"
     env = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
-    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, "--allure", "allure", iut=iut, env=env)
+    done = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, "--allure", "allure", iut=iut, env=env)
     assert done.code == 1
     assert "::error title=framing.json-lines" in done.out
     assert "framing" in summary.read_text()
@@ -106,7 +114,7 @@ def test_reports(place: Place) -> None:
 
 
 def test_words_for_pytest(place: Place) -> None:
-    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=[*place.simulator(), "--pytest", "-v"])
+    done = place.run(SIMULATOR, *TIMINGS, *ONE_TEST, iut=[*place.simulator(), "--pytest", "-v"])
     assert done.code == 0
     assert "test_answered_once PASSED" in done.out
     collected = place.run(SIMULATOR, iut=[*place.simulator(), "--pytest", "--collect-only", "-q"])
@@ -118,7 +126,7 @@ def test_words_for_pytest(place: Place) -> None:
 
 
 def test_workers_change_nothing(place: Place) -> None:
-    words = (SIMULATOR, *BRIEF, "-k", "test_handshake.py", "--examples", "2")
+    words = (SIMULATOR, *TIMINGS, "-k", "test_handshake.py", "--examples", "2")
     alone = place.run(*words, iut=place.simulator()).report
     together = place.run(*words, "-n", "2", iut=place.simulator()).report
     for part in ("requirements", "tests"):
@@ -135,26 +143,26 @@ def test_seed_decides_what_is_drawn(place: Place, monkeypatch: pytest.MonkeyPatc
         "    print(json.dumps(command), file=log, flush=True)\n"
         "    if 'Handshake' in command: say(HELLO, SIGNATURE, 'Ready')\n"
     )
-    said = []
+    logs = []
     monkeypatch.setenv("CI", "true")  # Hypothesis becomes deterministic if CI is set
     for number, seed in enumerate(["1", "1", "2"]):
         log = place.folder / f"log-{number}"
         words = ("-k", "any_offer", "--examples", "5", "--seed", seed)
-        assert place.run(SIMULATOR, *BRIEF, *words, iut=[*iut, str(log)]).code == 0
-        said.append(log.read_text())
-    assert said[0] == said[1]
-    assert said[0] != said[2]
+        assert place.run(SIMULATOR, *TIMINGS, *words, iut=[*iut, str(log)]).code == 0
+        logs.append(log.read_text())
+    assert logs[0] == logs[1]
+    assert logs[0] != logs[2]
 
 
 def test_counterexample_is_small_and_kept(place: Place) -> None:
     iut = place.simulator(
         "for command in commands():\n"
         "    if 'Handshake' in command:\n"
-        "        said = command['Handshake']['extensions']\n"
-        "        HELLO['Handshake']['extensions'] = [name + '!' for name in said]\n"
+        "        names = command['Handshake']['extensions']\n"
+        "        HELLO['Handshake']['extensions'] = [name + '!' for name in names]\n"
         "        say(HELLO, SIGNATURE, 'Ready')\n"
     )
-    done = place.run(SIMULATOR, *BRIEF, "-k", "any_offer", iut=iut)
+    done = place.run(SIMULATOR, *TIMINGS, "-k", "any_offer", iut=iut)
     assert done.code == 1
     [test] = [test for test in done.report["tests"] if test["id"] == "handshake::any_offer"]
     capture = captures.read(done.folder / test["counterexample"])

@@ -94,11 +94,11 @@ async def test_touches() -> None:
         await pipe.hear()
         touch = mock.operations()["touch"]
         await touch({"x": 1, "y": 2, "event": "Pressed"})
-        heard = [await pipe.hear() for _ in range(3)]
+        messages = [await pipe.hear() for _ in range(3)]
         await touch({"x": 3, "y": 4, "event": "Pressed"})
         await touch({"x": 3, "y": 4, "event": "Released"})
-        heard += await pipe.hear_until(lambda m: m["Touch"] == _touch(3, 4, "Released"))
-        events = [(m["Touch"]["pos"]["x"], m["Touch"]["event"]) for m in heard]
+        messages += await pipe.hear_until(lambda m: m["Touch"] == _touch(3, 4, "Released"))
+        events = [(m["Touch"]["pos"]["x"], m["Touch"]["event"]) for m in messages]
         assert events[:3] == [(1, "Pressed"), (1, "Held"), (1, "Held")]
         assert events[-3:] == [(1, "Released"), (3, "Pressed"), (3, "Released")]
 

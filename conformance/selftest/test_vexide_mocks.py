@@ -51,13 +51,13 @@ def test_each_message_of_the_peer_is_read(role: str) -> None:
 @pytest.mark.parametrize("source", ["file", os.devnull])
 def test_files_for_standard_streams(source: str, tmp_path: Path) -> None:
     """Regular files are accepted as standard streams, as in a shell or in CI."""
-    given, said = tmp_path / "in", tmp_path / "out"
+    given, output = tmp_path / "in", tmp_path / "out"
     given.write_bytes(encode(HELLO))
     words = [*MOCK, "vexide/simulator"]
-    with open(given if source == "file" else source) as stdin, open(said, "w") as stdout:
+    with open(given if source == "file" else source) as stdin, open(output, "w") as stdout:
         done = subprocess.run(words, stdin=stdin, stdout=stdout, timeout=DEADLINE, check=False)
     assert done.returncode == 0
-    assert ("VCodeSig" in said.read_text()) == (source == "file")
+    assert ("VCodeSig" in output.read_text()) == (source == "file")
 
 
 def test_frontend_against_simulator(tmp_path: Path) -> None:

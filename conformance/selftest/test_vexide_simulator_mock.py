@@ -53,9 +53,9 @@ def is_serial(text: str) -> Callable[[Any], bool]:
 async def begun(pipe: Pipe, *setup: Any) -> list[Any]:
     """Return all messages before StartExecution is sent."""
     pipe.say(HELLO, *setup)
-    heard = await pipe.hear_until(lambda message: message == "Ready")
+    messages = await pipe.hear_until(lambda message: message == "Ready")
     pipe.say("StartExecution")
-    return heard
+    return messages
 
 
 async def test_handshake_and_ready() -> None:
@@ -84,9 +84,9 @@ async def test_other_versions_close(version: Any) -> None:
 async def test_programs_that_end(program: str, logged: bool) -> None:
     async with simulator(program) as pipe:
         await begun(pipe)
-        heard = await pipe.hear_until(lambda message: message is None)
-        assert heard[-2] == "Exited"
-        assert any(name_of(m) == "Log" and m["Log"]["level"] == "Error" for m in heard) == logged
+        messages = await pipe.hear_until(lambda message: message is None)
+        assert messages[-2] == "Exited"
+        assert any(name_of(m) == "Log" and m["Log"]["level"] == "Error" for m in messages) == logged
 
 
 async def test_print_and_bytes() -> None:
@@ -118,19 +118,19 @@ async def test_drive_reports_configured_motors_only() -> None:
 async def test_draw_uses_everything_once() -> None:
     async with simulator("draw") as pipe:
         await begun(pipe)
-        heard = await pipe.hear_until(
+        messages = await pipe.hear_until(
             lambda message: message == {"ScreenDoubleBufferMode": {"enable": False}}
         )
-        draws = [message["ScreenDraw"] for message in heard if name_of(message) == "ScreenDraw"]
+        draws = [message["ScreenDraw"] for message in messages if name_of(message) == "ScreenDraw"]
         assert {name_of(draw["command"]) for draw in draws} == {"Fill", "Stroke", "CopyBuffer"}
-        assert heard[-2] == "ScreenRender"
+        assert messages[-2] == "ScreenRender"
 
 
 async def test_probe_sees_what_is_set(tmp_path: Path) -> None:
     async with simulator("probe") as pipe:
         await begun(pipe)
-        heard = await pipe.hear_until(is_serial("battery"))
-        assert set(serial_text(heard).splitlines()) == {
+        messages = await pipe.hear_until(is_serial("battery"))
+        assert set(serial_text(messages).splitlines()) == {
             "competition enabled=true connected=false mode=Driver is_competition=false",
             "controller none",
             "inputs rest",
@@ -156,12 +156,14 @@ async def test_probe_sees_what_is_set(tmp_path: Path) -> None:
 
 async def test_demo_shows_every_event() -> None:
     async with simulator("demo", tick=0.005) as pipe:
-        heard = await begun(pipe, {"ConfigureDevice": {"port": {"Smart": 0}, "device": MOTOR}}, "?")
-        heard += await pipe.hear_until(lambda message: message is None)
+        messages = await begun(
+            pipe, {"ConfigureDevice": {"port": {"Smart": 0}, "device": MOTOR}}, "?"
+        )
+        messages += await pipe.hear_until(lambda message: message is None)
         events = {
             name for sender, name in protocols.load("vexide").messages if sender == "simulator"
         }
-        assert {name_of(message) for message in heard[:-1]} == events
+        assert {name_of(message) for message in messages[:-1]} == events
 
 
 async def test_commands_without_use_are_warned_of() -> None:
@@ -179,8 +181,8 @@ async def test_commands_without_use_are_warned_of() -> None:
     async with simulator() as pipe:
         pipe.say(HELLO, *useless)
         pipe.to_mock.put_nowait(b"\n{\n\xff\n")
-        heard = await pipe.hear_until(lambda message: message == "Ready")
-        levels = [message["Log"]["level"] for message in heard if name_of(message) == "Log"]
+        messages = await pipe.hear_until(lambda message: message == "Ready")
+        levels = [message["Log"]["level"] for message in messages if name_of(message) == "Log"]
         assert levels == ["Warn"] * (len(useless) + 3)
 
 
@@ -193,8 +195,8 @@ async def test_commands_without_effect_are_traced() -> None:
     ]
     async with simulator() as pipe:
         pipe.say(HELLO, *commands)
-        heard = await pipe.hear_until(lambda message: message == "Ready")
-        assert [m["Log"]["level"] for m in heard if name_of(m) == "Log"] == ["Trace"] * 4
+        messages = await pipe.hear_until(lambda message: message == "Ready")
+        assert [m["Log"]["level"] for m in messages if name_of(m) == "Log"] == ["Trace"] * 4
 
 
 async def test_same_session_twice_is_the_same() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.selftest.driving import BRIEF, SIMULATOR, Place
+from conformance.selftest.driving import SIMULATOR, TIMINGS, Place
 
 MALFORMED, DRAWING = "robustness::malformed_line[text]", "events::event_while_running[fill]"
 TESTS = "test_malformed_line and text or test_event_while_running and fill"
@@ -40,7 +40,7 @@ for line in peer.stdout:
 def verdicts(place: Place, starts: bool, shows: str, deaf: str) -> tuple[str, str]:
     known = f"STARTS, SHOWS, DEAF = {starts}, {shows!r}, {deaf!r}\n"
     iut = [*place.program(known + FRONTEND), "{simulator}"]
-    done = place.run("vexide/frontend", *BRIEF, "-k", TESTS, iut=iut)
+    done = place.run("vexide/frontend", *TIMINGS, "-k", TESTS, iut=iut)
     assert not done.left
     return done.tests[MALFORMED], done.tests[DRAWING]
 
@@ -101,7 +101,7 @@ def test_operations_that_are_not_offered_hide_no_failure(place: Place) -> None:
         f'[iut]\nrole = "vexide/frontend"\nupper_tester = "stdio"\ncommand = {command}\n',
     )
     chosen = "test_unknown_fields and null and handshake or starts_after_ready"
-    done = place.run(*BRIEF, "-k", chosen)
+    done = place.run(*TIMINGS, "-k", chosen)
     assert not done.left
     assert done.tests["setup::starts_after_ready"] == "pass"
     assert done.tests["handshake::unknown_fields[null]"] == "fail"
@@ -144,6 +144,6 @@ def test_a_simulator_that_ends_with_its_input_need_not_understand(
     place: Place, shows: bool, upon: str, expected: str
 ) -> None:
     iut = place.simulator(f"SHOWS, UPON = {shows}, {upon!r}\n{SERVING}")
-    done = place.run(SIMULATOR, *BRIEF, "-k", "test_malformed_line and text", iut=iut)
+    done = place.run(SIMULATOR, *TIMINGS, "-k", "test_malformed_line and text", iut=iut)
     assert not done.left
     assert done.tests[MALFORMED] == expected

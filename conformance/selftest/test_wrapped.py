@@ -16,7 +16,7 @@ WRAPPED = [
 def test_one_requirement_names_the_wrapper(
     role: str, fault: str, requirement: str, place: Place
 ) -> None:
-    """Only this requirement fails in a whole run, and the others are exercised."""
+    """In a whole run, only this requirement fails, and all others are exercised."""
     done = place.run(role, "--fault", fault)
     verdicts = {entry["id"]: entry["verdict"] for entry in done.report["requirements"]}
     unsound = {id_: verdict for id_, verdict in verdicts.items() if verdict != "pass"}

@@ -30,12 +30,12 @@ def complaint(
             code = main(words)
         except SystemExit as ended:
             code = int(ended.code or 0)
-        said = capsys.readouterr()
+        output = capsys.readouterr()
         assert code == 2
-        assert not said.out
-        assert said.err.startswith("conformance")
-        assert said.err.count("\n") == 1
-        return said.err
+        assert not output.out
+        assert output.err.startswith("conformance")
+        assert output.err.count("\n") == 1
+        return output.err
 
     return run
 

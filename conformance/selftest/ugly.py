@@ -1,15 +1,15 @@
-"""Check runs against misbehaving IUTs: a truthful verdict, and no leftovers."""
+"""Check runs against misbehaving IUTs: correct verdicts, no processes and files that remain."""
 
-from conformance.selftest.driving import BRIEF, ONE_TEST, SIMULATOR, Done, Place
+from conformance.selftest.driving import ONE_TEST, SIMULATOR, TIMINGS, Done, Place
 
 MEBIBYTE = 1024 * 1024
-MOST_MEMORY = 300 * MEBIBYTE
-LAST_WORDS = "no licence: see the manual"
+MAX_MEMORY = 300 * MEBIBYTE
+ERROR_TEXT = "no licence: see the manual"
 
 
-def judged(place: Place, source: str, *words: str) -> Done:
-    """Run one test against a simulator, and check that nothing is left behind."""
-    done = place.run(SIMULATOR, *BRIEF, *(words or ONE_TEST), iut=place.simulator(source))
+def run_test(place: Place, source: str, *words: str) -> Done:
+    """Run one test against a simulator, and check that no process or file remains."""
+    done = place.run(SIMULATOR, *TIMINGS, *(words or ONE_TEST), iut=place.simulator(source))
     assert_clean(done)
     return done
 
@@ -18,7 +18,7 @@ def assert_clean(done: Done) -> None:
     assert "Traceback" not in done.out + done.err
     assert not done.left
     assert not done.litter
-    assert done.memory < MOST_MEMORY
+    assert done.memory < MAX_MEMORY
     assert not done.report["problems"]
 
 

@@ -58,7 +58,7 @@ class Pipe(Stream):
         self.to_mock.put_nowait(b"".join(map(encode, messages)))
 
     async def hear(self) -> Any:
-        """Return the next message of the mock; None after the end of the stream."""
+        """Return the next message of the mock, or None after the end of the stream."""
         return await asyncio.wait_for(self.from_mock.get(), DEADLINE)
 
     async def hear_until(self, wanted: Callable[[Any], bool]) -> list[Any]:

@@ -1,6 +1,6 @@
 """Fork the command ``conformance`` from a process that has already imported it.
 
-`python -m conformance.selftest.warm FD` is the process; FD is the request socket of
+The process is `python -m conformance.selftest.warm FD`. FD is the request socket of
 `mocks.forking`. Forked runs share only imported modules.
 """
 

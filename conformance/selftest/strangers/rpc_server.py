@@ -10,7 +10,7 @@ import traceback
 from typing import Any
 
 SWITCHES = set(",".join(sys.argv[2:]).split(","))
-DEEPEST = 10**9 if "die-deep" in SWITCHES else 100
+MAX_DEPTH = 10**9 if "die-deep" in SWITCHES else 100
 SCALARS = {0xC0: None, 0xC2: False, 0xC3: True}
 NUMBERS = dict(zip(range(0xCA, 0xD4), "fdBHIQbhiq", strict=True))
 calls = itertools.count(1)
@@ -18,7 +18,7 @@ tasks: set[asyncio.Future[Any]] = set()
 
 
 class Refused(ValueError):
-    """The connection is closed because of what has come."""
+    """The connection is closed because of a malformed message."""
 
 
 def take(source: io.BytesIO, count: int) -> bytes:
@@ -33,7 +33,7 @@ def number(source: io.BytesIO, form: str) -> Any:
 
 def read(source: io.BytesIO, depth: int = 0) -> Any:
     """Return the next object; raise EOFError if more must come, or Refused."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise Refused("nested too deep")
     first = take(source, 1)[0]
     if first < 0x80 or first >= 0xE0:
@@ -63,7 +63,7 @@ def read(source: io.BytesIO, depth: int = 0) -> Any:
 
 
 def packed(value: Any) -> bytes:
-    """The object as MessagePack; the lengths have 32 bits, which MessagePack permits."""
+    """Return the object as MessagePack with lengths of 32 bits, which MessagePack permits."""
     match value:
         case None | False | True:
             return {None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value]

@@ -17,15 +17,15 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 SOURCES = (".c", ".go", ".java", ".mjs", ".pl", ".py", ".rs")
 """The suffixes of the programs."""
-LONGEST = 600  # seconds that one run or one build can take on a busy machine
+TIMEOUT = 600  # seconds that one run or one build can take on a busy machine
 
 
 @dataclass(frozen=True)
 class Culprit:
-    """The message that ends the session: its kind, and what about the message matters."""
+    """The message that ends the session: its kind, and its relevant members."""
 
     message: str
-    """The name of the kind, or "any" if the mistake has nothing to do with the kind."""
+    """The name of the kind, or "any" if the mistake does not depend on the kind."""
     value: str = ""
 
 
@@ -39,10 +39,10 @@ class Switch:
     """``death``, ``closed`` (by the program), ``silence``, ``content`` (wrong) or ``pair``."""
     says: str
     fails: tuple[str, ...]
-    """Requirements that the program violates: the suite must report each as fail or warn.
+    """Requirements that the program violates. The suite must report each as fail or warn.
 
-    In an entry "a or b" one of both must be reported. The first describes the mistake best:
-    a cause must name this requirement, if it does not name the culprit.
+    In an entry "a or b" one of both must be reported. The first entry describes the mistake best. A
+    cause must name this requirement if it does not name the culprit.
     """
     may: tuple[str, ...] = ()
     """Other requirements that can fail because of the mistake."""
@@ -78,7 +78,7 @@ class Run:
 
 
 class BuildError(Exception):
-    """The program does not compile; the text is what the compiler said."""
+    """The program does not compile. The text is the output of the compiler."""
 
 
 def table() -> dict[str, Stranger]:
@@ -115,7 +115,7 @@ def _switch(name: str, entry: dict[str, Any]) -> Switch:
 def build(stranger: Stranger, folder: Path) -> None:
     """Build the program into this folder, once for all processes that share the folder.
 
-    Raises BuildError with the words of the compiler.
+    Raises BuildError with the output of the compiler.
     """
     if not stranger.build:
         return
@@ -130,7 +130,7 @@ def build(stranger: Stranger, folder: Path) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=LONGEST,
+            timeout=TIMEOUT,
             check=False,
         )
         if done.returncode:
@@ -155,7 +155,7 @@ def run(stranger: Stranger, switch: str, built: Path, folder: Path) -> Run:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=LONGEST,
+        timeout=TIMEOUT,
         check=False,
     )
     seconds = time.perf_counter() - began
@@ -166,7 +166,7 @@ def run(stranger: Stranger, switch: str, built: Path, folder: Path) -> Run:
 
 
 def _filled(words: tuple[str, ...], built: Path) -> list[str]:
-    # The suite has placeholders of its own in braces, and fills them in later.
+    # The suite replaces its own placeholders in braces later.
     places = {"{python}": sys.executable, "{here}": str(HERE), "{built}": str(built)}
     filled = []
     for word in words:
@@ -177,7 +177,7 @@ def _filled(words: tuple[str, ...], built: Path) -> list[str]:
 
 
 def _configuration(stranger: Stranger, command: list[str]) -> str:
-    """The text of conformance.toml; JSON's strings, numbers and lists are TOML's as well."""
+    """Return conformance.toml. Its values are written as JSON, which TOML allows."""
     options = dict(stranger.options)
     iut = {"role": stranger.role, "command": command, **options.pop("iut", {})}
     lines = []
@@ -224,7 +224,6 @@ def wrong_causes(switch: Switch, report: dict[str, Any]) -> list[str]:
     """Return the first cause if it is wrong, and the mistakes without a cause.
 
     A first cause is wrong if it is no mistake of the switch. Each mistake of a pair needs a cause.
-    Only this function and its helpers know the form of a cause in the report.
     """
     causes = report["causes"]
     wrong = []

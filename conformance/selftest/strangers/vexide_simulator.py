@@ -13,7 +13,7 @@ PROGRAM = sys.argv[2] if len(sys.argv) > 2 else "demo"
 SWITCHES = set(",".join(sys.argv[3:]).split(","))
 LOAD_TIMES = {"slow": 0.6}  # seconds
 RUN_TIMES = {"demo": 0.3, "return": 0.02, "exit": 0.02, "crash": 0.02}  # seconds
-LONGEST = 1 << (16 if "die-long" in SWITCHES else 26)  # bytes of a line
+MAX_LINE = 1 << (16 if "die-long" in SWITCHES else 26)  # bytes of a line
 SIGNATURE = b"XVX5\2" + bytes(19)
 OUTPUT = {"print": b"Hello World!\n", "slow": b"Hello World!\n", "demo": b"Hello World!\n"}
 OUTPUT["bytes"] = bytes(range(256))
@@ -133,7 +133,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def main() -> None:
-    server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]), limit=LONGEST)
+    server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]), limit=MAX_LINE)
     await server.serve_forever()
 
 

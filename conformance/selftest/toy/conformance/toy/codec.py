@@ -35,7 +35,7 @@ _LAYOUTS = _layouts()
 
 
 class Decoder:
-    """Decodes one direction of one stream; stores at most one frame of 256 bytes."""
+    """Decodes one direction of one stream. Stores at most one frame of 256 bytes."""
 
     def __init__(self) -> None:
         self._held = b""

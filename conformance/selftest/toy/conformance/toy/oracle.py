@@ -50,7 +50,7 @@ class Oracle:
             self.exercised.add("pong.answers")
             wanted = self._open.pop(0) if self._open else None
             if number != wanted:
-                yield Finding("pong.answers", f"Pong {number} came where {wanted} was to come")
+                yield Finding("pong.answers", f"expected Pong {wanted}; received Pong {number}")
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         yield Finding("framing.layout", f"a {sender} sent a {name}, which is its peer's")
