@@ -16,8 +16,7 @@ _POLL = 0.005  # seconds between two checks of all connections: much shorter tha
 class Connections:
     """The connections of an IUT that is a client.
 
-    ``session`` is the connection of the latest message that was awaited, or else the first
-    connection.
+    ``session`` is the connection of the latest awaited message. Before, it is the first connection.
     """
 
     def __init__(self, session: Session) -> None:

@@ -11,7 +11,7 @@ from conformance.judging.judge import Finding
 ANY = "anything else"
 """In a row: every step of this sender that has no row of its own in that state."""
 
-_SHOWN = 64  # characters of a name in a finding; an IUT can send names of any length
+_MAX_NAME = 64  # characters of a name in a finding; an IUT can send names of any length
 
 Step = tuple[str, str]
 """A sender, and the name of its message or event."""
@@ -79,7 +79,7 @@ class Course:
 
 
 def courses(protocol: Protocol) -> tuple[Course, ...]:
-    """Return the courses of a protocol's oracle; empty if the oracle has none."""
+    """Return the courses of a protocol's oracle, which can have none."""
     return getattr(protocol.oracle, "COURSES", ())
 
 
@@ -91,7 +91,7 @@ class Walk:
         self.state = state or course.first
 
     def step(self, sender: str, name: str, **words: str) -> list[Finding]:
-        """Make one step; return the violation, if any (at most one)."""
+        """Make one step. Return its violation, or an empty list."""
         row = self.course.row(self.state, sender, name)
         if row is None:
             return []
@@ -101,6 +101,6 @@ class Walk:
         if not isinstance(result, Violates):
             self.state = result
             return []
-        text = result.text.format(name=name[:_SHOWN], state=self.state, **words)
+        text = result.text.format(name=name[:_MAX_NAME], state=self.state, **words)
         self.state = result.then or self.state
         return [Finding(result.requirement, text)]

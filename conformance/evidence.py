@@ -54,11 +54,13 @@ class Place:
 
 @dataclass(frozen=True)
 class End:
-    """How the IUT ended a session: its process died, or it closed the stream.
+    """How the IUT ended a session: its process crashed, or it closed the stream.
 
-    ``how`` completes "the IUT …"; ``said`` is the reason in the output of that process, or empty.
-    ``candidates`` are the labels of the messages sent since its last sign of life; the last one
-    is the latest. ``lawful``: a side had said goodbye, so the protocol lets the IUT leave.
+    - ``how`` completes "the IUT …"
+    - ``said``: the reason in the output of the process, or empty
+    - ``candidates``: the labels of the messages sent since the last message or answer of the IUT,
+      in their order
+    - ``lawful``: a side had said goodbye, so the protocol permits the end
     """
 
     how: str
@@ -69,7 +71,7 @@ class End:
 
     @property
     def way(self) -> tuple[str, str]:
-        """The key of ends that are alike: how the session ended, and the general reason."""
+        """The key of equal ends: how the session ended, and the general reason."""
         reason = self.said if crash_output.can_explain(self.said) else ""
         return self.how, generalize(reason)
 
@@ -134,10 +136,9 @@ class Files:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one test case; decided when the test ends, and not changed afterwards.
+    """The result of one test case. It does not change after the end of the test.
 
-    ``detail`` says why the verdict is what it is; ``duration_s`` is in seconds; ``reproduce`` is
-    the command that runs the test again.
+    ``detail`` is the reason for the verdict. ``reproduce`` is the command that repeats the test.
     """
 
     id: str

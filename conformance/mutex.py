@@ -119,7 +119,7 @@ def lock_at_once(
     trylock, pointer = _library.pthread_mutex_trylock, ctypes.c_void_p(address)
     futex = ctypes.c_int.from_address(address)
     for _ in range(_SPINS):
-        # Only glibc keeps the owner here; another library's mutex is locked a little later.
+        # Only glibc stores the owner here. The mutex of another library is locked after the loop.
         if futex.value:
             break
     while left() >= 0:

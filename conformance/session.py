@@ -9,7 +9,7 @@ from itertools import groupby, pairwise, takewhile
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.harness.deadlines import AGAIN, Countdown, countdown_from, in_time
+from conformance.harness.deadlines import RECHECK_INTERVAL, Countdown, countdown_from, in_time
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.harness.upper_tester import Answer
@@ -38,8 +38,9 @@ def _any(_: Message) -> bool:
 class Wait:
     """The messages that a test waits for.
 
-    Any message of these names counts, unless ``certain``: then the test looks for one message.
-    ``requirement`` is violated if none comes; None is the requirement that the test decides.
+    Any message of these names ends the wait. If ``certain``, the test waits for one of several
+    such messages. ``requirement`` is violated if none comes. None means the requirement that the
+    test decides.
     """
 
     names: Names
@@ -164,7 +165,7 @@ class Session(Wire):
                     stack.enter_context(self._timeouts.count_as_idle())
                 self._news.clear()
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(min(left, AGAIN)):
+                    async with asyncio.timeout(min(left, RECHECK_INTERVAL)):
                         await self._news.wait()
             return True
 
@@ -200,11 +201,11 @@ class Session(Wire):
         def check() -> None:
             nonlocal timer
             if left() > 0:
-                timer = self._loop.call_later(AGAIN, check)
+                timer = self._loop.call_later(RECHECK_INTERVAL, check)
             else:
                 timeout.reschedule(self._loop.time())
 
-        timer = self._loop.call_later(AGAIN, check)
+        timer = self._loop.call_later(RECHECK_INTERVAL, check)
         try:
             # In this task, so that answers come after the write has returned.
             async with asyncio.timeout(None) as timeout:
@@ -225,7 +226,7 @@ class Session(Wire):
             timer.cancel()
 
     async def settle_process(self) -> None:
-        """If the stream has ended, wait `EXIT_TIME` for the process, whose exit can say why."""
+        """If the stream has ended, wait `EXIT_TIME` for the exit, which can be the reason."""
         if self.ended and self.instance.process:
             with contextlib.suppress(TimeoutError):
                 await in_time(self.instance.process.wait(), self._timeouts.countdown(EXIT_TIME))

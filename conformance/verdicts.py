@@ -45,7 +45,7 @@ def violated(level: str) -> Verdict:
 
 
 class Conclusion(Exception):
-    """A test's conclusion other than pass; never a fault of the suite."""
+    """A conclusion of a test other than pass. It is never a fault of the suite."""
 
     verdict = Verdict.INCONCLUSIVE
     session: Any = None
@@ -61,14 +61,14 @@ class Conclusion(Exception):
 
 
 class Violation(Conclusion):
-    """The IUT did not do what a requirement says.
+    """The IUT violates a requirement.
 
     - ``expected`` and ``came``: texts without a full stop; ``expected`` is None if ``came`` is
       enough
     - ``requirement``: None for the requirement that the test decides
     - ``event``: the index of the offending event in the session's transcript
     - ``explains``: the violation counts although bytes came that are not a message
-    - ``missing``: the names of messages that did not come in full time in any of several sessions
+    - ``missing``: the names of messages that timed out in each of several sessions
     """
 
     verdict = Verdict.FAIL

@@ -23,12 +23,12 @@ from conformance.segmentation import Segmentation, whole
 OUTPUT_TAIL = 4000  # characters of a program's last output that a transcript keeps
 NOISE = "bytes that are no message"
 ONE_READ = 1024  # bytes that any program can read in one call
-MULTI_READ_SENDS = (LONG, IN_PIECES, JOINED) = (
+MULTI_READ_SENDS = (AT_LENGTH, IN_PIECES, JOINED) = (
     "at length",
     "in pieces",
     "with several messages in one write",
 )
-"""The ways to send that can need more than one read, or several messages from one read."""
+"""Ways to send after which the receiver needs several reads, or reads several messages at once."""
 PART = "a part of a message"
 BREAK = "a reset of a connection"
 _LARGE = 512  # bytes from which a decoded message is worth packing
@@ -62,7 +62,7 @@ class StreamState(Enum):
         return side.value in self.value.split()
 
     def after(self, side: Side) -> "StreamState":
-        """The state after this side has closed as well."""
+        """The state after this side has closed too."""
         return self if self.has(side) else StreamState(f"{self.value} {side.value}".strip())
 
 
@@ -242,7 +242,7 @@ class Wire:
         if not self.ended:
             self.sent += [self.label(frame) for frame in frames] or [PART]
         if len(data) > ONE_READ:
-            self.multi_read_sends.add(LONG)
+            self.multi_read_sends.add(AT_LENGTH)
         if len(pieces) > 1 or sum(len(frame.raw) for frame in frames) < len(data):
             self.multi_read_sends.add(IN_PIECES)
         elif len(frames) > 1:
@@ -274,9 +274,9 @@ class Wire:
     def answer(self, name: str, make: Callable[[Message], Any], since: int | None = None) -> None:
         """From now on, answer every message of a name with the result of ``make``.
 
-        This is for duties of a peer in every test, such as keeping a connection alive. If ``make``
-        returns None, nothing is sent. ``since`` is the index in `received` of the first message
-        that is answered; the default is the next message.
+        A peer uses this for its duties in every test, such as keeping a connection alive. If
+        ``make`` returns None, nothing is sent. ``since`` is the index in `received` of the first
+        message that is answered. The default is the next message.
         """
         index = len(self.received) if since is None else since
         self._answering.append(asyncio.create_task(self._answer(name, make, index)))

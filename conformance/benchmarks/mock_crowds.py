@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parents[2]
 SECONDS = 4.0  # seconds of each measurement
 ROUNDS = 3  # of which the median counts
 ROBOTS, AGENTS, CLIENTS = 500, 22, 200
-PAUSE = 0.2  # seconds from the answer to one call to the client's next call
+CALL_INTERVAL = 0.2  # seconds from the answer to one call to the client's next call
 TICKS = os.sysconf("SC_CLK_TCK")
 
 Crowd = Callable[[list[int], "Counter"], Awaitable[list[asyncio.Task[None]]]]
@@ -84,7 +84,7 @@ async def clients(ports: list[int], counter: Counter) -> list[asyncio.Task[None]
             writer.write(msgpack.packb([0, number, "echo", ["text", number]]))
             await reader.read(1 << 16)
             counter.count += 1
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(CALL_INTERVAL)
 
     return [asyncio.create_task(call()) for _ in range(CLIENTS)]
 

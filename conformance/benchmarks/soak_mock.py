@@ -1,12 +1,12 @@
 """Run a mock that reports its own state: `python -m conformance.benchmarks.soak_mock ROLE …`.
 
-On SIGUSR2, the mock logs an entry `sample` to standard error. It has the resident memory in bytes,
-and the numbers of memory blocks, tasks, open files and threads. If SOAK_TRACED is set, the entry
-also has the traced memory in bytes, and the places where memory has grown most. Tracing doubles the
-CPU time.
+On SIGUSR2, the mock logs an entry `sample` to standard error. The entry contains the resident
+memory in bytes, and the numbers of memory blocks, tasks, open files and threads. If SOAK_TRACED is
+set, the entry also contains the traced memory in bytes, and the places where memory has grown most.
+Tracing doubles the CPU time.
 """
 
-from mocks.__main__ import play  # isort: skip  first, for it decides what asyncio imports
+from mocks.__main__ import play  # isort: skip  first, because it changes what asyncio imports
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""The plan of a campaign: the tasks that a campaign file asks for.
+"""The plan of a campaign: the tasks that a campaign file defines.
 
 A task is an ordinary `conformance run` or `conformance pair`, with one seed and one shard.
 """

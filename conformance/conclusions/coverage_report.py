@@ -199,7 +199,7 @@ def _enclosing_place(thing: Thing) -> str | None:
 
 
 def _enclosing_keys(thing: Thing) -> Iterator[tuple[str, ...]]:
-    """Yield the keys of all places around a thing, and of its own place if it is not a field."""
+    """Yield the keys of all places that enclose a thing. A field does not enclose itself."""
     place, aspect = thing[3], thing[4]
     if aspect == "kind" or thing[1] != "message":
         return

@@ -18,10 +18,10 @@ from math import isfinite
 from pathlib import PurePosixPath
 from typing import Any
 
-SHOWN = 80  # characters of a value that a message shows
+MAX_TEXT = 80  # characters of a value that a message shows
 
 
-def short_json(value: Any, limit: int = SHOWN) -> str:
+def short_json(value: Any, limit: int = MAX_TEXT) -> str:
     """Return a value as JSON on one line, shortened to `limit` characters.
 
     The text is ASCII only, because the value is not trusted.
@@ -84,7 +84,7 @@ def words(keyword: str, limit: Any) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 2 * SHOWN else f"{text[: 2 * SHOWN - 1]}…"
+    return text if len(text) <= 2 * MAX_TEXT else f"{text[: 2 * MAX_TEXT - 1]}…"
 
 
 def _label(branch: Any) -> str:

@@ -23,8 +23,7 @@ CHARACTERS = st.characters(exclude_categories=["Cs"])
 `st.text()` would list the characters one by one, which costs 2 s and 200 MB.
 """
 
-# characters, bytes or items; longer values are made by repetition, which needs no more choices
-LONG = 64
+MAX_DRAWN = 64  # characters, bytes or items that are drawn; longer values repeat them
 EDGES = {
     1,
     *(sign * 2**bits + by for sign in (1, -1) for bits in (0, 7, 8, 15, 16) for by in (-1, 0)),
@@ -159,7 +158,7 @@ def text(keywords: Keywords, low: int, high: int | None) -> Form | None:
 
 
 def _characters(letters: SearchStrategy[str], first: str, low: int, high: int | None) -> Form:
-    if low > LONG:
+    if low > MAX_DRAWN:
         few = st.text(letters, min_size=1, max_size=8)
         return Form(few.map(lambda part: (part * low)[:low]), first * low)
     return Form(st.text(letters, min_size=low, max_size=high), first * low)
@@ -209,7 +208,9 @@ def _base64(pattern: str | None, low: int, high: int | None) -> Form | None:
         return None if most is not None and least > most else bytes_of(least, most).map(encoded)
     sizes = [
         size
-        for size in range(least, 1 + (least + LONG if most is None else min(most, least + LONG)))
+        for size in range(
+            least, 1 + (least + MAX_DRAWN if most is None else min(most, least + MAX_DRAWN))
+        )
         if regex(pattern).search(encoded(bytes(size)))
     ]
     if not sizes:
@@ -226,7 +227,7 @@ def _base64(pattern: str | None, low: int, high: int | None) -> Form | None:
 
 
 def bytes_of(low: int, high: int | None) -> Form:
-    if low > LONG:
+    if low > MAX_DRAWN:
         few = st.binary(min_size=1, max_size=8)
         return Form(few.map(lambda part: (part * low)[:low]), bytes(low))
     return Form(st.binary(min_size=low, max_size=high), bytes(low))

@@ -14,7 +14,7 @@ from conformance.definitions.schemas import Contents, Schema
 from conformance.generation.nodes import Node, Nodes, UnsupportedSchema, are_disjoint
 from conformance.generation.scalars import (
     CHARACTERS,
-    LONG,
+    MAX_DRAWN,
     Form,
     integer,
     number,
@@ -24,7 +24,7 @@ from conformance.generation.scalars import (
 )
 
 DEPTH = 4  # levels of recursion
-FEW = 2  # most additional items of a recursive array; one item on average keeps values small
+MAX_MORE_ITEMS = 2  # additional items of a recursive array; more would make values grow endlessly
 UNKNOWN = ("x_unknown", "x_future", "X-Extension")
 
 _NAMES = st.text(CHARACTERS)
@@ -142,7 +142,7 @@ class Forms:
             return Form(st.builds(list), [])
         items = node.keywords.get("items", True)
         if self.nodes.is_recursive(items):
-            high = min(high, low + FEW)
+            high = min(high, low + MAX_MORE_ITEMS)
         most = None if high == inf else int(high)
         if node.keywords.get("uniqueItems"):
             simplest = self._distinct(items, item, low)
@@ -150,7 +150,7 @@ class Forms:
                 return None
             unique = st.lists(item.strategy, min_size=low, max_size=most, unique_by=canonical)
             return Form(unique, simplest)
-        if low > LONG:
+        if low > MAX_DRAWN:
             return item.map(lambda value: [value] * low)
         items_of = st.lists(item.strategy, min_size=low, max_size=most)
         return Form(items_of, [item.simplest] * low)
@@ -192,7 +192,7 @@ class Forms:
         room = max(more, most - len(optional))
         own = self.names(node)
         if extra is True or self.nodes.is_recursive(extra):
-            room = max(more, min(room, FEW))
+            room = max(more, min(room, MAX_MORE_ITEMS))
         names = st.sampled_from(UNKNOWN) if extra is True and more <= len(UNKNOWN) else _NAMES
         names = own.strategy if own else names
         simplest = self.some_names(node, more)

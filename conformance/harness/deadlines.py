@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-AGAIN = 0.25  # seconds between two checks of the remaining time, because it can change
+RECHECK_INTERVAL = 0.25  # seconds between two checks of the remaining time, which can change
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ Countdown = Callable[[], float]
 
 
 def countdown_from(within: float | Countdown) -> Countdown:
-    """Return a countdown from now; a countdown that is already running is returned unchanged."""
+    """Return a countdown from now. A running countdown is returned unchanged."""
     if callable(within):
         return within
     until = time.monotonic() + within
@@ -24,14 +24,14 @@ def countdown_from(within: float | Countdown) -> Countdown:
 async def in_time(awaited: Awaitable[T], left: Countdown) -> T:
     """Return the result of an awaitable.
 
-    Raises TimeoutError and cancels it when no time is left.
+    When no time is left, the awaitable is cancelled, and TimeoutError is raised.
     """
     running = asyncio.ensure_future(awaited)
     try:
         while not running.done():
             if (seconds := left()) <= 0:
                 raise TimeoutError
-            await asyncio.wait({running}, timeout=min(seconds, AGAIN))
+            await asyncio.wait({running}, timeout=min(seconds, RECHECK_INTERVAL))
         return running.result()
     finally:
         running.cancel()

@@ -27,7 +27,7 @@ _ROOM = 256 * 1024  # bytes: more than the buffers of one test need
 _UNUSABLE = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.ENOENT)
 """Errors that show that the machine has no room for shared memory, or does not permit it."""
 _POLL = 0.0005  # seconds between two attempts to lock a mutex
-_MOMENT = 0.001  # seconds for writes of another process after it has unlocked
+_WRITE_TIME = 0.001  # seconds for writes of another process after it has unlocked
 
 
 class NoObject(Exception):
@@ -147,7 +147,7 @@ class SharedObject:
                     return None
                 try:
                     if self._without_mutex(first) != self._without_mutex(before):
-                        time.sleep(_MOMENT)
+                        time.sleep(_WRITE_TIME)
                         return first, self.read()
                 finally:
                     self.unlock()

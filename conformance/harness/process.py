@@ -137,7 +137,7 @@ class Process:
 
     @property
     def exit(self) -> str | None:
-        """Description of its end; None while it runs."""
+        """Description of the exit, or None while the process runs."""
         code = self._process.returncode
         if code is None:
             return None
@@ -163,7 +163,7 @@ class Process:
 
     @property
     def is_gone(self) -> bool:
-        """True if it has ended or is ending. This is known when its open files are closed."""
+        """True if the process has exited, or if the system has already closed its files."""
         return _is_over(self.pid)
 
     @property
@@ -190,15 +190,15 @@ class Process:
     async def crashes(self, seconds: float) -> bool:
         """Return True if it has crashed, or crashes within ``seconds``."""
         if await self.wait(seconds) and self._readers:
-            # Its last output says whether an error was unhandled.
+            # The last output shows if an error was unhandled.
             await asyncio.wait(self._readers, timeout=_LAST_OUTPUT)
         return self.has_crashed
 
     def describe_end(self) -> str:
         """Describe its end and its last output, for a verdict's text."""
-        said = crash_output.explaining_line(self.stderr.text or self.stdout.text)
+        line = crash_output.explaining_line(self.stderr.text or self.stdout.text)
         ended = f"; the process {self.exit or 'still runs'}"
-        return f"{ended}; {crash_output.quote(said)}" if said else ended
+        return f"{ended}; {crash_output.quote(line)}" if line else ended
 
     async def wait_for_end(self) -> None:
         """Wait for its end without a timeout."""
@@ -217,11 +217,11 @@ class Process:
             strays.current_strays.note_objects(self.pid)
 
     async def end(self, grace: float = GRACE) -> bool:
-        """End the process and its children: end of input first, then SIGTERM, then SIGKILL.
+        """Stop the process and its children: close stdin first, then SIGTERM, then SIGKILL.
 
-        Returns True if it ended with its input within ``grace`` seconds.
+        Returns True if the process exited within ``grace`` seconds after stdin was closed.
         """
-        # Closing stdin asks the process to exit, so an exit after that is no crash.
+        # The closed stdin asks the process to exit, so a later exit is not a crash.
         self._early = self._process.returncode is not None or _is_over(self.pid)
         self.note_objects()
         try:

@@ -24,7 +24,7 @@ from conformance.harness.process import Process
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 _LINE = 1024 * 1024  # bytes; a longer line on the standard output is cut
-_SHOWN = 200  # characters of a line in a message
+_MAX_QUOTE = 200  # characters of a line in a message
 _WARNED = {"result", "warnings"}
 _ANSWER_BEGINNING = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
 """Beginning of a line that is evidently an answer, even with invalid JSON."""
@@ -48,7 +48,7 @@ class Answer:
         if self.error is None:
             return "no reason was reported"
         text = self.error if isinstance(self.error, str) else json.dumps(self.error)
-        return text[:_SHOWN]
+        return text[:_MAX_QUOTE]
 
     def required(self, operation: str) -> Any:
         """Return the result. Raises Inconclusive if the operation failed."""
@@ -131,7 +131,7 @@ class UpperTester:
             return ""
         line = self._other.decode("utf-8", "backslashreplace")
         return (
-            f"; it wrote {line[:_SHOWN]!r}, which is no answer: expected a JSON object on "
+            f"; it wrote {line[:_MAX_QUOTE]!r}, which is no answer: expected a JSON object on "
             'a line, with the id of the request and "ok", true or false'
         )
 
@@ -235,7 +235,7 @@ class UpperTester:
         return min(limit, reacts) if operation in self.operated.unanswered else limit
 
     def _countdown(self, operation: str) -> Countdown:
-        """Return a countdown from now, which shrinks if other operations time out meanwhile."""
+        """Return a countdown from now, which becomes shorter if other operations time out."""
         began = time.monotonic()
         return lambda: began + self._limit(operation) - time.monotonic()
 
@@ -305,8 +305,8 @@ class UpperTester:
         try:
             raw = json.loads(line)
         except (ValueError, RecursionError) as error:
-            if meant := _ANSWER_BEGINNING.match(line):
-                self._settle(int(meant[1]), self._broken_answer(error))
+            if begun := _ANSWER_BEGINNING.match(line):
+                self._settle(int(begun[1]), self._broken_answer(error))
             return
         if isinstance(raw, dict) and isinstance(raw.get("ok"), bool):
             number = raw.get("id")

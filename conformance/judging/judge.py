@@ -38,23 +38,23 @@ class Oracle(Interface):
     """The passive judge of one protocol: which message or event can follow which.
 
     An oracle sees both sides and does not know which side is under test. Each call returns the
-    violations of the event. It adds the requirements that the event exercised to ``exercised``; its
-    judge collects and clears them.
+    violations of the event. It adds the exercised requirements to ``exercised``, which the judge
+    collects and clears.
 
     Optional methods of an oracle:
 
     - ``reset(sender)``: the sender ends its stream by a reset. Data in both directions can be
       lost.
-    - ``has_said_goodbye(sender)``: returns whether the sender has said goodbye, so that its exit
-      is no crash.
+    - ``has_said_goodbye(sender)``: returns True if the sender has said goodbye, so that its exit
+      is not a crash.
 
-    An optional constant of the oracle's module, ``ONE_SIDED``, has the requirements about the names
-    and directions of messages. They are judged even if the messages of only one side are known.
+    An optional constant of the oracle's module, ``ONE_SIDED``, contains the requirements about the
+    names and directions of messages. They are judged even if only the messages of one side are
+    known.
 
     If several connections form one conversation, the oracle's module has a class ``Conversation``.
     Each instance of an IUT has one conversation, which is the only, optional, argument of
-    ``Oracle``. The argument of ``Conversation`` says whether the IUT was running before the
-    session.
+    ``Oracle``. The argument of ``Conversation`` is True if the IUT was running before the session.
     """
 
     exercised: set[str]

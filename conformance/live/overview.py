@@ -9,7 +9,7 @@ from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.tables import Cell, Table
 
-_SHOWN = 5  # requirements that are named in a line; the others are counted
+_MAX_NAMES = 5  # requirements that are named in a line; the others are counted
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def _violation_text(report: Mapping[str, Any]) -> str:
     failed = _failed_requirements(report)
     warned = [entry["id"] for entry in report["requirements"] if entry["verdict"] == "warn"]
     parts = [
-        f"violates {', '.join(names[:_SHOWN])}"
-        + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        f"violates {', '.join(names[:_MAX_NAMES])}"
+        + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
         + f" ({level})"
         for level, names in (("must", failed), ("should", warned))
         if names

@@ -20,7 +20,7 @@ from conformance.live.zeromq import Messages
 
 # client addresses of datagrams that are remembered; the oldest is forgotten first
 MAX_CLIENTS = 256
-_PAUSE = 0.002  # seconds between pieces of a split write, so that they arrive separately
+_PIECE_INTERVAL = 0.002  # seconds between pieces of a split write, so that they arrive separately
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Relay:
             self._watch.passed(number, sender, data)
             for place, piece in enumerate(self._pieces(data)):
                 if place:
-                    await asyncio.sleep(_PAUSE)
+                    await asyncio.sleep(_PIECE_INTERVAL)
                 await target.write(piece)
             passed += len(data)
             if seconds and passed >= stall_at:

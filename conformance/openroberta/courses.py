@@ -11,7 +11,7 @@ ROBOT, LAB = "robot", "lab"
 class Step(StrEnum):
     """State of the robot of one token. Each value completes the sentence "a robot ..."."""
 
-    NEW = "that has never registered"
+    UNREGISTERED = "that has never registered"
     REGISTERING = "whose registration has no answer yet"
     ABORTED = "whose registration was aborted"
     LINKED = "that is registered"
@@ -30,11 +30,11 @@ _REGISTERS: Mapping[tuple[str, str], Step] = {(ROBOT, "Register"): Step.REGISTER
 COURSE = Course(
     "a token, by the requests of its robot and their answers",
     {
-        Step.NEW: {**_REGISTERS, (ROBOT, "Push"): Violates("register.first", _FROM)},
+        Step.UNREGISTERED: {**_REGISTERS, (ROBOT, "Push"): Violates("register.first", _FROM)},
         Step.REGISTERING: {
             (LAB, "Repeat"): Step.LINKED,
             (LAB, "Abort"): Step.ABORTED,
-            (LAB, "Refusal"): Step.NEW,
+            (LAB, "Refusal"): Step.UNREGISTERED,
             (ROBOT, "Push"): Violates("register.first", _FROM),
         },
         Step.ABORTED: {**_REGISTERS, (ROBOT, "Push"): Violates("register.after-abort", _FROM)},

@@ -56,7 +56,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
 }
 """Allowed answers, by request."""
 
-_UNLINKED = (Step.NEW, Step.REGISTERING, Step.ABORTED)
+_UNLINKED = (Step.UNREGISTERED, Step.REGISTERING, Step.ABORTED)
 _UNNAMED = {"DownloadRequest": "run.filename", "UpdateRequest": "update.filename"}
 _DUE: Mapping[tuple[str, StrEnum], str] = {
     ("Register", Step.REGISTERING): "register.aborted",
@@ -245,7 +245,7 @@ class Oracle:
         robot.latest = asked
         if name == "Register":
             robot.registered = data
-        elif robot.step is Step.NEW and self._conversation.running:
+        elif robot.step is Step.UNREGISTERED and self._conversation.running:
             # The robot registered before the session was watched.
             robot.walk.state, robot.registered = Step.LINKED, data
         elif other := self._registered_since(robot, data):
@@ -255,7 +255,7 @@ class Oracle:
             )
             yield Finding("data.same-object", what)
             return
-        elif robot.step is Step.NEW and (other := self._linked()):
+        elif robot.step is Step.UNREGISTERED and (other := self._linked()):
             what = (
                 f"expected the token {other!r}, which is registered; "
                 f"received {name} with {data['token']!r}"

@@ -46,7 +46,7 @@ class Trial:
     - ``whole``: the run is not limited to the tests of its own requirement
     - ``company``: the number of other requirements that a fault can violate
     - ``second``: the requirement of the second fault of a pair
-    - ``shown``: the requirements whose tests see a mutant's message; they are tried first
+    - ``shown``: the requirements whose tests receive a mutant's message; they are tried first
     """
 
     role: str

@@ -38,9 +38,9 @@ REDUCTIONS = 6  # reductions of sessions in one run, so that a run has a bound
 REPLAYS = 40  # replays of one reduction; 20 suffice for 1000 messages with one culprit
 MASKED_TIME = 6.0  # seconds that a masked run can take: passing tests take less than half
 REPLAY_TIME = 2.0  # seconds that a replay can take after its latest connection
-_TURN = 0.3  # seconds to wait for a message, if the IUT sent a message here in the session
+_REPLY_TIME = 0.3  # seconds to wait for a message, if the IUT sent a message here in the session
 _MIN_END_TIME = 0.3  # seconds to wait for the end after the last message, at least
-_SHOWN = 200  # characters of the culprit's content in the report
+_MAX_VALUE = 200  # characters of the culprit's content in the report
 
 Rerun = Callable[["EndedSession", frozenset[str], float], Awaitable[Result]]
 """Runs the test of an ended session again, without the messages that have these labels.
@@ -91,7 +91,7 @@ class EndedSession:
 
     @classmethod
     def of(cls, test: Any, iut: Iut, sessions: Sessions, result: Result) -> "EndedSession | None":
-        """The session whose end is evidence in the result; None if there is no such session.
+        """Return the session whose end is evidence in the result, or None.
 
         The steps include other sessions with the same instance. The IUT can have ended other
         sessions of the test lawfully.
@@ -244,9 +244,9 @@ class Isolation:
             return Culprit(subject.end.way, replays=reduction.replays)
         culprit = smallest[-1]
         path, event = self._write(result, reduction.latest, culprit)
-        value = "" if culprit.value is None else short_json(culprit.value)[:_SHOWN]
+        value = "" if culprit.value is None else short_json(culprit.value)[:_MAX_VALUE]
         if culprit.operation:
-            value = short_json(culprit.arguments)[:_SHOWN]
+            value = short_json(culprit.arguments)[:_MAX_VALUE]
         return Culprit(subject.end.way, culprit.label, value, path, event, reduction.replays)
 
     def _opening_of(self, steps: Sequence[Step]) -> int:
@@ -329,11 +329,11 @@ class Isolation:
             replace(each, shown=TrialResult.STANDS) if each.requirement == stands else each
             for each in trials
         ]
-        mine = [
+        own = [
             pair for pair in sent if not set(_affected_requirements(pair[1], culprit.way)) <= others
         ]
-        tests = tuple(dict.fromkeys(pair[1].id for pair in mine))
-        rest = [pair for pair in met if pair not in mine]
+        tests = tuple(dict.fromkeys(pair[1].id for pair in own))
+        rest = [pair for pair in met if pair not in own]
         return replace(culprit, tests=tests, trials=tuple(trials)), rest
 
     async def _masked(self, ended: EndedSession, mask: frozenset[str]) -> Result:
@@ -344,23 +344,23 @@ class Isolation:
 def _during_operation(
     culprit: Culprit, met: Sequence[_Met], subject: Result
 ) -> tuple[Culprit, list[_Met]]:
-    """The culprit with all sessions that end during the same operation, and the other sessions.
+    """Return the culprit with all sessions that end during its operation, and the other sessions.
 
     A test cannot leave out its operation, so there are no masked runs. The end violates the
     requirements of all these tests.
     """
-    mine: list[_Met] = []
+    own: list[_Met] = []
     rest: list[_Met] = []
     for ended, result in met:
         last = ended.steps[-1:]
         during = result is subject or any(step.operation == culprit.label for step in last)
-        (mine if during else rest).append((ended, result))
+        (own if during else rest).append((ended, result))
     trials = {
         name: Trial(name, result.id, TrialResult.STANDS)
-        for _, result in mine
+        for _, result in own
         for name in _affected_requirements(result, culprit.way)
     }
-    tests = tuple(dict.fromkeys(result.id for _, result in mine))
+    tests = tuple(dict.fromkeys(result.id for _, result in own))
     return replace(culprit, tests=tests, trials=tuple(trials.values())), rest
 
 
@@ -377,9 +377,10 @@ def _affected_requirements(result: Result, way: tuple[str, str]) -> list[str]:
 def _trial(
     requirement: str, result: Result, again: Result | None, way: tuple[str, str]
 ) -> Trial | None:
-    """The result of a masked run for a requirement; None if the session ends in the same way.
+    """Return the result of a masked run for a requirement.
 
-    ``again`` is the result of the masked run; None if the culprit cannot be left out.
+    Returns None if the session ends in the same way. ``again`` is the result of the masked run, or
+    None if the culprit cannot be left out.
     """
     if again is None:
         return Trial(requirement, result.id, TrialResult.STANDS)
@@ -404,13 +405,13 @@ def _trial(
 def _requirement_of_end(
     trials: Sequence[Trial], culprit: str, testbed: Testbed, concluded: Collection[str]
 ) -> str:
-    """The requirement that the end itself violates, among those without other evidence.
+    """Return the requirement that the end itself violates, among those without other evidence.
 
     The first criterion that differs decides:
 
     - The requirement of segmentation comes last, because replays send whole messages.
     - Requirements of level must come first: the blamed requirement excuses the others.
-    - The requirement that says how the culprit is handled (`MessageType.handled`) comes first.
+    - The requirement about the handling of the culprit (`MessageType.handled`) comes first.
     - A requirement whose test needs the culprit comes first.
     - A requirement that a test ``concluded`` comes before one that only the judge found.
     - Prerequisites of the others come first, then the order of the specification.
@@ -489,7 +490,7 @@ class _Player:
         session = self.sessions[step.connection]
         if step.turn:
             starting = 0.0 if session.received else 2 * self._subject.start
-            await session.wait_for(within=_TURN + starting)
+            await session.wait_for(within=_REPLY_TIME + starting)
         session.pass_over()
         await self._wait_for_answers(step.answers)
         if step.operation:

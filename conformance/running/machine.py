@@ -1,4 +1,4 @@
-"""Measures how busy the machine is: programs take longer if others compute as well."""
+"""Measures the load of the machine, because programs take longer on a busy machine."""
 
 import os
 import time
@@ -14,7 +14,7 @@ _SCHEDSTAT = Path("/proc/self/schedstat")
 _STAT = Path("/proc/stat")
 _MIN_COMPUTED = 20_000_000  # nanoseconds of computing time that make a reliable factor
 _MIN_COMPUTED_LATER = 2_000_000  # nanoseconds that suffice if the latest factor is old
-_OLD = 0.5  # seconds after which the latest factor is old
+_MAX_FACTOR_AGE = 0.5  # seconds; an older factor is replaced by a less reliable one
 _MIN_INTERVAL = _MIN_COMPUTED / 1e9  # seconds; a shorter interval has too little computing time
 
 
@@ -108,7 +108,9 @@ class Crowding:
             self._factor = load()
             return
         computed, waited = times[0] - self._computed, times[1] - self._waited
-        if computed >= (_MIN_COMPUTED_LATER if now > self._factor_time + _OLD else _MIN_COMPUTED):
+        if computed >= (
+            _MIN_COMPUTED_LATER if now > self._factor_time + _MAX_FACTOR_AGE else _MIN_COMPUTED
+        ):
             self._factor = (computed + waited) / computed
             self._computed, self._waited = times
             self._factor_time = now

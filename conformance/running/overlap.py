@@ -20,8 +20,8 @@ from conformance.running.machine import MEASURE_INTERVAL, Room, core_count, load
 from conformance.running.smoke import Smoke
 from conformance.running.testbed import Testbed
 
-FEW = 3  # test cases that run one by one: to measure the width would take longer
-MOST = 20  # test cases at a time, unless there are more cores
+SEQUENTIAL_TESTS = 3  # tests; so few run one by one, because measuring the width takes longer
+MAX_TESTS = 20  # tests at a time, unless there are more cores
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ async def width(testbed: Testbed, tests: int, alone: Smoke) -> Width:
     in parallel.
     """
     configuration = testbed.configuration
-    if tests <= FEW:
+    if tests <= SEQUENTIAL_TESTS:
         return Width(1)
     if not configuration.command:
         return Width(1, "the IUT is started by hand")
@@ -66,7 +66,7 @@ async def width(testbed: Testbed, tests: int, alone: Smoke) -> Width:
     # On a busy machine, a part of the waiting time was waiting for a core.
     busy = max(load(), testbed.timeouts.crowding.factor())
     bearable = int(core_count() * took / max(spent, 0.01) / busy)
-    return Width(max(min(bearable, MOST), core_count()), most=max(MOST, core_count()))
+    return Width(max(min(bearable, MAX_TESTS), core_count()), most=max(MAX_TESTS, core_count()))
 
 
 async def overlap(
@@ -77,8 +77,8 @@ async def overlap(
 ) -> int:
     """Run all tests, started in their order, until ``stopped`` returns True.
 
-    Returns the most tests that ran at a time. ``idle`` is the number of tests that only wait.
-    They leave their places to others, unless the width is fixed.
+    Returns the largest number of tests that ran at a time. ``idle`` is the number of tests that
+    only wait. Unless the width is fixed, the same number of additional tests can run.
     """
     waiting, most = deque(tests), 0
     room = Room(width.tests, max(width.tests, width.most))

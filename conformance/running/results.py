@@ -26,7 +26,7 @@ from conformance.verdicts import (
     Verdict,
     Violation,
 )
-from conformance.wire import LONG
+from conformance.wire import AT_LENGTH
 
 MAX_TRANSCRIPTS = 3  # transcripts of findings of one requirement; more would show nothing new
 
@@ -196,7 +196,7 @@ def _remarks(session: Session | None, violation: Violation, about: str) -> Itera
         return
     if session.unread_bytes and violation.event is None:
         yield f"the IUT has not read {session.unread_bytes} bytes that the suite sent"
-    ways = [way for way in sorted(session.multi_read_sends) if way != LONG]
+    ways = [way for way in sorted(session.multi_read_sends) if way != AT_LENGTH]
     if ways and about == session.protocol.segmentation_requirement:
         yield f"sent {' and '.join(ways)}"
 

@@ -117,10 +117,10 @@ async def _play_until_other_role(
 
 
 async def _unstarted_conclusion(iut: Iut) -> Unreachable | None:
-    """The conclusion that the IUT exits before it takes part; None if it does not.
+    """Return the conclusion that the IUT exits before it takes part, or None.
 
     A fresh instance, which receives nothing, confirms this. An IUT that has connected has started,
-    and can lawfully exit if it receives nothing.
+    and is allowed to exit if it receives nothing.
     """
     has_sent = any(event.data for session in iut.sessions for event in session.iut_events)
     connected = not iut.role.serves and iut.testbed.transport in ("tcp", "unix")

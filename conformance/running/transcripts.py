@@ -33,8 +33,8 @@ Sessions = tuple[Session, ...]
 class Transcript:
     """A written transcript.
 
-    ``places`` maps a session's number and an event's index to the event's index in the file. It
-    does not have events that were left out.
+    ``places`` maps a session's number and an event's index to the event's index in the file.
+    Events that were left out are missing.
     """
 
     path: str
@@ -64,7 +64,7 @@ class Written:
 
 @dataclass
 class Transcripts:
-    """The transcripts of one test; each group of sessions is written once."""
+    """The transcripts of one test. Each group of sessions is written once."""
 
     folder: Path
     test: str
@@ -82,7 +82,7 @@ class Transcripts:
     def of(
         self, sessions: Sessions, session: Session | None = None, event: int | None = None
     ) -> Transcript:
-        """The transcript of these sessions; written at the first call.
+        """Return the transcript of these sessions, which is written at the first call.
 
         ``session`` and ``event`` are the place that decides the test. This event and the events of
         the judge's findings are marked.

@@ -75,7 +75,7 @@ def _exchange(number: int, entry: Mapping[str, Any]) -> _Exchange:
 def _duration(entry: Mapping[str, Any]) -> float:
     """Return the milliseconds from a request to the end of its response.
 
-    Some clients include the time to connect, although the connection was made meanwhile or before.
+    Some clients include the time to connect, even for a connection that existed before.
     """
     timings = entry.get("timings") or {}
     parts = [float(timings.get(name, -1)) for name in ("send", "wait", "receive")]

@@ -23,7 +23,7 @@ class Frontend(StrEnum):
     """Record if the frontend has sent a message."""
 
     SILENT = "the frontend has sent nothing"
-    HEARD = "the frontend has sent a message"
+    HAS_SENT = "the frontend has sent a message"
 
 
 class Readiness(StrEnum):
@@ -55,7 +55,7 @@ class Run(StrEnum):
 
     BEFORE = "not started"
     STARTED = "started, no output yet"
-    SHOWN = "started, with output"
+    WITH_OUTPUT = "started, with output"
     OPEN = "finished, or the frontend has sent a message since the start"
 
 
@@ -70,7 +70,7 @@ class Contact(StrEnum):
 _BEFORE = "{name} came before the handshake was finished"
 _EARLY = Violates("handshake.nothing-before", _BEFORE)
 _HURRIED = Violates("handshake.nothing-before", _BEFORE, Session.HURRIED)
-_NOT_FIRST = Violates("handshake.frontend-begins", "the first command is {name}", Frontend.HEARD)
+_NOT_FIRST = Violates("handshake.frontend-begins", "the first command is {name}", Frontend.HAS_SENT)
 _AFTER_EXITED = Violates("exit.nothing-after", "{name} came after Exited")
 _UNSIGNED = Violates("signature.sent", "{name} came without a VCodeSig before it")
 _NOT_STARTED = Violates("start.not-before", "{name} came before StartExecution was sent")
@@ -117,8 +117,8 @@ SESSION = Course(
 BEGINNING = Course(
     "the first command of the frontend",
     {
-        Frontend.SILENT: {(FRONTEND, "Handshake"): Frontend.HEARD, (FRONTEND, ANY): _NOT_FIRST},
-        Frontend.HEARD: {},
+        Frontend.SILENT: {(FRONTEND, "Handshake"): Frontend.HAS_SENT, (FRONTEND, ANY): _NOT_FIRST},
+        Frontend.HAS_SENT: {},
     },
 )
 
@@ -183,10 +183,10 @@ RUN = Course(
             (SIMULATOR, "VCodeSig"): Run.STARTED,
             (SIMULATOR, "Exited"): Run.OPEN,
             (SIMULATOR, BROKEN): Run.OPEN,
-            (SIMULATOR, ANY): Run.SHOWN,
+            (SIMULATOR, ANY): Run.WITH_OUTPUT,
             (FRONTEND, ANY): Run.OPEN,
         },
-        Run.SHOWN: {
+        Run.WITH_OUTPUT: {
             (SIMULATOR, "Exited"): Run.OPEN,
             (SIMULATOR, BROKEN): Run.OPEN,
             (SIMULATOR, END): Violates(

@@ -116,7 +116,7 @@ async def test_after_one_that_reads_nothing(iut: Iut) -> None:
             *(instance.upper("exercise", curve=LONG_CURVE) for _ in range(_UNREAD)),
             return_exceptions=True,
         )
-        # A server that waits for its client can block everything else meanwhile.
+        # A server that waits for this client can block all other clients.
         await asyncio.wait({beginning}, timeout=iut.seconds("response"))
         beginning.cancel()
         await deaf.close()
