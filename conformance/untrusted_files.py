@@ -32,7 +32,7 @@ def text(path: Path, most: int = MAX_SIZE) -> str:
 
 def read_json(source: str) -> Any:
     """Return the value of a JSON text; every number in it is finite. Raises ValueError."""
-    return _parsed(
+    return _parse_untrusted(
         lambda: json.loads(
             source, parse_float=_float, parse_int=_int, parse_constant=_reject_constant
         )
@@ -45,7 +45,7 @@ def read_toml(source: str) -> dict[str, Any]:
 
     if _DOTTED.search(source):
         raise ValueError("nested too deep")
-    return _parsed(lambda: tomllib.loads(source))
+    return _parse_untrusted(lambda: tomllib.loads(source))
 
 
 def read_yaml(source: str) -> Any:
@@ -75,7 +75,7 @@ def read_yaml(source: str) -> Any:
     return value
 
 
-def _parsed(parse: Callable[[], T]) -> T:
+def _parse_untrusted(parse: Callable[[], T]) -> T:
     try:
         return parse()
     except RecursionError:

@@ -247,7 +247,7 @@ class Wire:
             self.multi_read_sends.add(IN_PIECES)
         elif len(frames) > 1:
             self.multi_read_sends.add(JOINED)
-        self.judge.arrived(self.peer, [*map(len, pieces)], frames)
+        self.judge.count_arrival(self.peer, [*map(len, pieces)], frames)
         # Judged before its last piece, because a peer can act on a message without its newline.
         for frame in frames:
             self.judge.frame(None, self.peer, frame)
@@ -380,7 +380,7 @@ class Wire:
                 complete += frames
                 for frame in frames:
                     self._take(frame)
-            self.judge.arrived(sender, [len(data)], complete)
+            self.judge.count_arrival(sender, [len(data)], complete)
             self._news.set()
             if (prompt := self.judge.prompt(sender)) and not self.closed_by_suite:
                 await self.send_bytes(prompt, segmentation=whole)

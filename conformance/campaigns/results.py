@@ -33,13 +33,13 @@ class Results:
         """The conformance.toml of a program, with which a run is repeated on this machine."""
         return self.folder / "programs" / f"{program}.toml"
 
-    def done(self, task: Task) -> bool:
+    def has_ended(self, task: Task) -> bool:
         """True if a task has ended, with or without a report."""
         return self._summary(task).is_file()
 
-    def reported(self, task: Task) -> bool:
+    def has_report(self, task: Task) -> bool:
         """True if a task has ended with a report."""
-        return self.done(task) and not self.summary(task)["ended"]
+        return self.has_ended(task) and not self.summary(task)["ended"]
 
     def summary(self, task: Task) -> dict[str, Any]:
         """The summary of a task that has ended."""
@@ -49,7 +49,7 @@ class Results:
     def summaries(self, tasks: list[Task]) -> Iterator[dict[str, Any]]:
         """Yield the summaries of all tasks that have ended."""
         for task in tasks:
-            if self.done(task):
+            if self.has_ended(task):
                 yield self.summary(task)
 
     def prepare(self, tasks: list[Task]) -> None:
@@ -70,7 +70,7 @@ class Results:
             temporary = archive.with_suffix(".tmp")
             temporary.write_bytes(outcome.packed)
             temporary.replace(archive)
-        summary = self._summarized(task, outcome)
+        summary = self._summary_of(task, outcome)
         temporary = self._summary(task).with_suffix(".tmp")
         temporary.write_text(json.dumps(summary) + "\n", encoding="utf-8")
         temporary.replace(self._summary(task))
@@ -79,7 +79,7 @@ class Results:
     def _summary(self, task: Task) -> Path:
         return self.folder / "results" / f"{task.id}.json"
 
-    def _summarized(self, task: Task, outcome: Outcome) -> dict[str, Any]:
+    def _summary_of(self, task: Task, outcome: Outcome) -> dict[str, Any]:
         reports = _reports(outcome.packed)
         summary: dict[str, Any] = {
             "task": task.id,

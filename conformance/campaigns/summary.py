@@ -92,11 +92,11 @@ class Whole:
             "exit_code": self.code,
             "runs": self.runs,
             "verdicts": self.verdicts,
-            "causes": [asdict(group) for group in self._ordered()],
+            "causes": [asdict(group) for group in self._sorted_groups()],
             "broken": self.broken,
         }
 
-    def _ordered(self) -> list[Group]:
+    def _sorted_groups(self) -> list[Group]:
         order = [str(verdict) for verdict in (Verdict.FAIL, Verdict.WARN)]
 
         def rank(group: Group) -> tuple[int, int]:
@@ -131,7 +131,7 @@ def _causes(campaign: Whole) -> Table:
             Cell(str(group.smallest)),
             Cell(group.reproduce[:500]),
         )
-        for group in campaign._ordered()[:200]
+        for group in campaign._sorted_groups()[:200]
     ]
     head = ("Verdict", "Requirements", "What", "Runs that show it", "Smallest seed", "Again")
     return Table("Failures by cause", head, tuple(rows))

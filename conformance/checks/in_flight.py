@@ -74,10 +74,10 @@ def _findings_in(protocol: Protocol, capture: Capture, events: Sequence[Event]) 
 
 def orders(events: Sequence[Event]) -> Iterator[Order]:
     """Yield at most `MAX_ORDERS` orders of a session in which a side is earlier."""
-    yield from islice(chain(_moved(events), _lagging(events)), MAX_ORDERS)
+    yield from islice(chain(_move_earlier(events), _delay_messages(events)), MAX_ORDERS)
 
 
-def _moved(events: Sequence[Event]) -> Iterator[Order]:
+def _move_earlier(events: Sequence[Event]) -> Iterator[Order]:
     """Move some events of a side that follow each other before events of the other side."""
     for start, event in enumerate(events):
         sender = event.sender
@@ -95,16 +95,16 @@ def _moved(events: Sequence[Event]) -> Iterator[Order]:
                 yield Order(order, sender, event.message or event.event or "bytes")
 
 
-def _lagging(events: Sequence[Event]) -> Iterator[Order]:
+def _delay_messages(events: Sequence[Event]) -> Iterator[Order]:
     """Let every message of a side arrive later, by some messages of the other side."""
     for sender in dict.fromkeys(event.sender for event in events if event.sender):
         for lag in LAGS:
-            order = tuple(_delayed(events, sender, lag))
+            order = tuple(_delay_sender(events, sender, lag))
             if order != tuple(events):
                 yield Order(order, sender, f"everything {lag} messages earlier")
 
 
-def _delayed(events: Sequence[Event], sender: str, lag: int) -> Iterator[Event]:
+def _delay_sender(events: Sequence[Event], sender: str, lag: int) -> Iterator[Event]:
     """Yield events, those of other senders after `lag` more events of this sender."""
     waiting: list[tuple[int, Event]] = []
     sent = 0

@@ -134,14 +134,16 @@ def _captures(protocol: Protocol) -> Iterator[str]:
             problems = _violation(protocol, capture)
         else:
             kinds |= {(sender, str(frame.name)) for sender, frame in _frames(protocol, capture)}
-            problems = _golden(protocol, capture, recording)
+            problems = _check_golden(protocol, capture, recording)
         yield from (f"{file}: {problem}" for problem in problems)
     for sender, name in protocol.messages:
         if (sender, name) not in kinds:
             yield f"{name}: no golden capture contains this message of the {sender}"
 
 
-def _golden(protocol: Protocol, capture: Capture, recording: recordings.Recording) -> Iterator[str]:
+def _check_golden(
+    protocol: Protocol, capture: Capture, recording: recordings.Recording
+) -> Iterator[str]:
     if capture.origin != "golden":
         yield f"expected the origin golden; received {capture.origin}"
     if not capture.requirements:

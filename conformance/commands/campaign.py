@@ -51,7 +51,7 @@ def execute(args: argparse.Namespace) -> int:
     results = Results(args.report.resolve())
     tasks = _plan(args, results)
     results.prepare(tasks)
-    left = [task for task in tasks if not results.reported(task)]
+    left = [task for task in tasks if not results.has_report(task)]
     progress = _Progress(len(tasks), len(tasks) - len(left), results)
     try:
         if left:

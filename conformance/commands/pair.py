@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     server, client = args.rest[:place], args.rest[place + 1 :]
     if not server or not client:
         raise ConfigurationError(f"give two commands: -- SERVER... {DIVIDER} CLIENT...")
-    with interruption.orderly(), abandoned.temporary(), strays.clean_up("a program"):
+    with interruption.stop_at_signal(), abandoned.temporary(), strays.clean_up("a program"):
         met, _ = _meet(args, server, client)
     return met.code
 
@@ -131,7 +131,7 @@ def _matrix(args: argparse.Namespace) -> int:
     folder = Path(args.report)
     met = []
     whole = True
-    with interruption.orderly():
+    with interruption.stop_at_signal():
         for name, other in itertools.product(servers, clients):
             if not whole:
                 break

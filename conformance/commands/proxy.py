@@ -144,7 +144,7 @@ def execute(args: argparse.Namespace) -> int:
     judged = JudgedSession(protocol, ports, kind, args, invocation, named, args.verdict)
     if args.rest:
         return asyncio.run(_run_in_place(judged, ports[0], args))
-    with interruption.orderly():
+    with interruption.stop_at_signal():
         with watch_session(judged.watch):
             interruption.run(_relay(judged, args))
         return judged.conclude().code

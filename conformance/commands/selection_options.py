@@ -44,7 +44,7 @@ def selection_from(
         args.keyword or "",
         _requirements(args, configuration),
         tuple(args.test),
-        _failed(configuration, folders) if args.failed else (),
+        _failed_tests(configuration, folders) if args.failed else (),
         args.shard or "",
     )
 
@@ -58,7 +58,7 @@ def _requirements(args: argparse.Namespace, configuration: Configuration) -> tup
     return tuple(args.requirement)
 
 
-def _failed(configuration: Configuration, folders: Sequence[str]) -> tuple[str, ...]:
+def _failed_tests(configuration: Configuration, folders: Sequence[str]) -> tuple[str, ...]:
     """Return the tests that failed in the latest report. Raises ConfigurationError."""
     written = [file for folder in folders if (file := Path(folder, "report.json")).is_file()]
     reports = [stored_reports.load(file) for file in written]

@@ -43,7 +43,7 @@ class Means:
         message = self._message(point)
         if message and message.feature in self.configuration.unsupported:
             return f"the setting [unsupported] leaves out {message.feature}"
-        if message and (missing := self._missing(message)):
+        if message and (missing := self._missing_setting(message)):
             return missing
         for name in (point.requirement, message.handled if message else ""):
             if reason := self.reasons.get(name):
@@ -54,7 +54,7 @@ class Means:
         name = point.what.partition(" ")[0] if point.aspect is Aspect.ROW else point.subject
         return self.configuration.protocol.messages.get((point.sender, name))
 
-    def _missing(self, message: MessageType) -> str:
+    def _missing_setting(self, message: MessageType) -> str:
         """Return the first setting for a message that the configuration does not have."""
         role = self.configuration.role
         operated = self.configuration.upper_tester or role.upper_tester

@@ -253,7 +253,7 @@ class Decoder:
         identifier = _identifier(data, at)
         if identifier >> 12 != VARIABLE:
             # An earlier message of wrong length can have moved this place.
-            if not self._misplaced(None if self._ragged else self._earlier_error(data[at:])):
+            if not self._is_misplaced(None if self._ragged else self._earlier_error(data[at:])):
                 # Bytes before any known message are no message of the protocol at all.
                 self.lost = _no_size(identifier)
                 self._about = _UNDEFINED if self._known else _FIRST
@@ -268,7 +268,7 @@ class Decoder:
         """Report a message over the limit. Returns False if an earlier message is wrong."""
         identifier, raw = _identifier(data, at), data[at : at + LENGTH_KNOWN]
         self._oversized = raw.hex()
-        if self._misplaced(self._earlier_error(data[at:], intended=True)):
+        if self._is_misplaced(self._earlier_error(data[at:], intended=True)):
             return False
         value = {"identifier": f"{identifier:#06x}", "length": size}
         wrong = None if identifier in self._layouts else self._earlier_error(raw)
@@ -293,7 +293,7 @@ class Decoder:
         """Return the error of the previous message that explains this data, else None."""
         return misfit(self._latest + data[:_SEEN], intended) if self._latest else None
 
-    def _misplaced(self, wrong: str | None) -> bool:
+    def _is_misplaced(self, wrong: str | None) -> bool:
         """Mark the stream as lost if an earlier message is wrong. Returns True if lost."""
         if wrong := self._wrong or wrong:
             self.lost, self._about = wrong, _FIXED

@@ -52,7 +52,7 @@ def has_fourth_numbers(words: Sequence[bytes]) -> bool:
     return len(columns[3]) == 1 and len(columns[0] | columns[1] | columns[2]) >= 2 * _MIN_NUMBERS
 
 
-def opening(data: bytes) -> tuple[str, str] | None:
+def explain_opening(data: bytes) -> tuple[str, str] | None:
     """Return the requirement and the error of an opening without magic or version.
 
     Returns None if the bytes do not show the error.

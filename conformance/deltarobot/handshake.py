@@ -81,7 +81,7 @@ async def await_greeting(
             # An incomplete message becomes visible only when the stream ends.
             await session.finish()
             await session.until_closed()
-            if explained := diagnosis.opening(bytes_of_the_iut(session)):
+            if explained := diagnosis.explain_opening(bytes_of_the_iut(session)):
                 about, reason = explained
                 event = session.events.index(next(session.iut_events))
                 raise Violation(none.expected, reason, about, event, explains=True) from none

@@ -35,7 +35,7 @@ def strangers(draw: st.DrawFn) -> Any:
     return unknown(size << 12 | kind, data.hex())
 
 
-def _deferred(schema: Schema) -> SearchStrategy[Any]:
+def _valid_values(schema: Schema) -> SearchStrategy[Any]:
     """Return the valid values of a schema.
 
     The strategy is built when the first value is drawn: building takes long, and most runs need
@@ -52,7 +52,9 @@ def of_a_server() -> SearchStrategy[list[Any]]:
         protocol.schemas.schema(protocol.messages["server", name].schema) for name in EXERCISE
     )
     # The specification does not define the effect of a curve without points.
-    known = [_deferred(each).filter(lambda value: value.get("points") != []) for each in schemas]
+    known = [
+        _valid_values(each).filter(lambda value: value.get("points") != []) for each in schemas
+    ]
     pings = st.one_of(_U64, st.sampled_from([0, 2**64 - 1])).map(ping)
     return st.lists(st.one_of(pings, strangers(), *known), min_size=1, max_size=30)
 

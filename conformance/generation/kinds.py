@@ -139,7 +139,7 @@ def _encodings(keywords: dict[str, Any], low: int, high: int | None) -> Iterator
     some = text(keywords, max(low, 1), high)
     odd = Form(st.tuples(st.sampled_from("-_!.\n \u00e9"), st.integers(0, 64)), ("-", 0))
     yield from kinds_of_keyword(
-        "contentEncoding", "base64", some and tuples_of(some, odd).map(_replaced)
+        "contentEncoding", "base64", some and tuples_of(some, odd).map(_replace_character)
     )
     sizes = (encoded(bytes(size)) for size in range(3 * low // 4, 3 * low // 4 + 16))
     padded = [
@@ -157,7 +157,7 @@ def _encodings(keywords: dict[str, Any], low: int, high: int | None) -> Iterator
     yield from kinds_of_keyword("contentEncoding", "base64", form.map(_with_stray_bits))
 
 
-def _replaced(drawn: tuple[str, tuple[str, int]]) -> str:
+def _replace_character(drawn: tuple[str, tuple[str, int]]) -> str:
     whole, (odd, at) = drawn
     index = at % len(whole)
     return whole[:index] + odd + whole[index + 1 :]

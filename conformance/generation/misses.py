@@ -45,7 +45,7 @@ def near_misses(schema: Schema) -> SearchStrategy[NearMiss]:
     kinds = _Kinds(schema)
     # Each kind is checked only when it is drawn. A large schema has hundreds of kinds, of which a
     # run draws a few dozen.
-    checked = [cache(partial(kinds.checked, kind)) for kind in kinds.all()]
+    checked = [cache(partial(kinds.draw_misses, kind)) for kind in kinds.all()]
     if all(of_kind().is_empty for of_kind in checked):
         raise UnsupportedSchema(f"no near miss is known for {schema.contents}")
     known = st.sampled_from(checked).filter(lambda of_kind: not of_kind().is_empty)
@@ -59,7 +59,7 @@ def sampled_misses(schema: Schema) -> Iterator[list[NearMiss]]:
     """
     kinds = _Kinds(schema)
     for kind in kinds.all():
-        if found := kinds.confirmed(kind):
+        if found := kinds.confirmed_samples(kind):
             yield found
 
 
@@ -72,15 +72,15 @@ class _Kinds:
         self._forms.root(DEPTH)
         return self._of(self._root.contents, self._forms.nodes.fuel(DEPTH))
 
-    def confirmed(self, kind: Kind) -> list[NearMiss]:
+    def confirmed_samples(self, kind: Kind) -> list[NearMiss]:
         """Return the samples of a kind that the validator confirms."""
         around = [layer.simplest for layer in kind.layers]
         misses = (kind.miss(bad, around) for bad in kind.samples)
         return [miss for miss in misses if self._is_right(miss)]
 
-    def checked(self, kind: Kind) -> SearchStrategy[NearMiss]:
+    def draw_misses(self, kind: Kind) -> SearchStrategy[NearMiss]:
         """Draw near misses of a kind, or nothing if the validator confirms no sample."""
-        samples = [miss.bad for miss in self.confirmed(kind)]
+        samples = [miss.bad for miss in self.confirmed_samples(kind)]
         if not samples:
             return st.nothing()
         bad = st.sampled_from(samples) if kind.bad is None else kind.bad
@@ -127,7 +127,7 @@ class _Kinds:
                     yield kind_of(keyword, expected, form.map(partial(_with, other)))
             if len(required) == 1:
                 tagged.append(form)
-                yield kind_of(keyword, expected, form.map(partial(_renamed, required[0])))
+                yield kind_of(keyword, expected, form.map(partial(_rename_member, required[0])))
         for pair in pairwise(tagged):
             yield kind_of(keyword, expected, tuples_of(*pair).map(lambda both: both[0] | both[1]))
 
@@ -244,7 +244,7 @@ def _with(other: dict[str, Any], members: dict[str, Any]) -> dict[str, Any]:
     return members | other
 
 
-def _renamed(tag: str, members: dict[str, Any]) -> dict[str, Any]:
+def _rename_member(tag: str, members: dict[str, Any]) -> dict[str, Any]:
     return {f"{name}_" if name == tag else name: value for name, value in members.items()}
 
 

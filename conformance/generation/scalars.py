@@ -154,7 +154,7 @@ def text(keywords: Keywords, low: int, high: int | None) -> Form | None:
         possible = high is None or low <= high
         return _characters(st.sampled_from(letters), letters[0], low, high) if possible else None
     top = inf if high is None else high
-    return _matching(pattern).restricted_to(lambda value: low <= len(value) <= top)
+    return _matching_texts(pattern).restricted_to(lambda value: low <= len(value) <= top)
 
 
 def _characters(letters: SearchStrategy[str], first: str, low: int, high: int | None) -> Form:
@@ -187,7 +187,7 @@ def _class_of(pattern: str) -> tuple[str, int, int | None] | None:
 
 
 @cache
-def _matching(pattern: str) -> Form:
+def _matching_texts(pattern: str) -> Form:
     strategy = st.from_regex(regex(pattern), alphabet=CHARACTERS)
     quick = settings(database=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
     # find() refuses to run inside a test, so it runs in a thread

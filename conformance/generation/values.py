@@ -90,10 +90,10 @@ class Forms:
             return Form(st.sampled_from(values), values[0]) if values else None
         if not keywords:
             return ANYTHING
-        forms = (self._typed(name, node) for name in node.types)
+        forms = (self._of_type(name, node) for name in node.types)
         return union_of([form for form in forms if form is not None])
 
-    def _typed(self, name: str, node: Node) -> Form | None:
+    def _of_type(self, name: str, node: Node) -> Form | None:
         match name:
             case "null":
                 return Form(st.none(), None)

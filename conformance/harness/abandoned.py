@@ -120,7 +120,7 @@ def _clean_up(journal: Path) -> None:
         kind, _, name = line.partition(" ")
         if kind in noted and name and "/" not in name and not name.startswith("."):
             noted[kind].add(name)
-    mapped, killed = set(noted[_OBJECT]), _marked(noted[_PROCESS])
+    mapped, killed = set(noted[_OBJECT]), _find_marked(noted[_PROCESS])
     for pid in killed:
         mapped |= objects_of(pid)
         with contextlib.suppress(OSError):
@@ -132,7 +132,7 @@ def _clean_up(journal: Path) -> None:
     remove_unused(mapped)
 
 
-def _marked(marks: Set[str]) -> list[int]:
+def _find_marked(marks: Set[str]) -> list[int]:
     """Return the processes that have one of these marks in their environment."""
     wanted = {f"{MARK}={mark}".encode() for mark in marks}
     found = []

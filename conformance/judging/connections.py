@@ -79,7 +79,7 @@ class Connections:
         if event.data is not None:
             self._latest[event.connection, event.sender] = index
             frames = judge.decode(event.sender, event.data)
-            judge.arrived(event.sender, [len(event.data)], frames)
+            judge.count_arrival(event.sender, [len(event.data)], frames)
             for frame in frames:
                 if self._of_peer and not self._of_peer(event.sender, frame):
                     self.forget(event.connection)

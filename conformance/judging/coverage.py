@@ -118,7 +118,7 @@ class SessionCoverage:
         if number == 1:
             self._add(sender, self._way)
 
-    def arrived(self, sender: str, pieces: Sequence[int], frames: Sequence[Frame]) -> None:
+    def count_arrival(self, sender: str, pieces: Sequence[int], frames: Sequence[Frame]) -> None:
         """Count how messages came, from the sizes of the pieces and the messages in them."""
         pending = self._pending.pop(sender, 0)
         if len(pieces) == len(frames) == 1 and not pending and len(frames[0].raw) == pieces[0]:

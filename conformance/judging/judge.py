@@ -180,9 +180,9 @@ class Judge:
         if (sender, frame.name) in self._protocol.messages:
             self._coverage.message(sender, frame)
 
-    def arrived(self, sender: str, pieces: Sequence[int], frames: Sequence[Frame]) -> None:
+    def count_arrival(self, sender: str, pieces: Sequence[int], frames: Sequence[Frame]) -> None:
         """Count the framing of these frames, which came in pieces of these sizes."""
-        self._coverage.arrived(sender, pieces, frames)
+        self._coverage.count_arrival(sender, pieces, frames)
 
     def reset(self, sender: str) -> None:
         """Pass on to the oracle that a side ends its stream by a reset.

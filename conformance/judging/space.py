@@ -236,7 +236,7 @@ class _Observing(Fitting):
             elif name == "boolean":
                 made.append(self._boolean())
             elif name in ("array", "object"):
-                made += self._sized(schema, name)
+                made += self._size_functions(schema, name)
             elif name == "null" and len(types) > 1:
                 made.append(self._null())
         return tuple(made)
@@ -311,7 +311,7 @@ class _Observing(Fitting):
 
         return mark
 
-    def _sized(self, schema: Any, name: str) -> Iterator[Callable[[Any, set[Any]], None]]:
+    def _size_functions(self, schema: Any, name: str) -> Iterator[Callable[[Any, set[Any]], None]]:
         """Yield the function for the sizes of an array or a map, if they can differ."""
         kind = list if name == "array" else dict
         end = "Items" if kind is list else "Properties"
@@ -448,7 +448,7 @@ class _Observing(Fitting):
 
     def _branches(self, branches: Any, most: int) -> Fits:
         closed = [branch for branch in branches if not _is_open(branch)]
-        labels = _labels([self._followed(branch) for branch in closed], closed)
+        labels = _labels([self._resolve(branch) for branch in closed], closed)
         made: list[tuple[Fits, int | None]] = []
         for branch in branches:
             if _is_open(branch):
@@ -457,7 +457,7 @@ class _Observing(Fitting):
             label = labels[next(n for n, each in enumerate(closed) if each is branch)]
             point = self._point(Aspect.VALUE, f"{FORM}{label}") if len(closed) > 1 else None
             # Items of different forms have the same numbers, so their places name the form.
-            listed = len(closed) > 1 and "prefixItems" in self._followed(branch)
+            listed = len(closed) > 1 and "prefixItems" in self._resolve(branch)
             with self._at(f"<{label}>" if listed else "", child=False):
                 made.append((self.of(branch), point))
 
@@ -474,7 +474,7 @@ class _Observing(Fitting):
 
         return observe
 
-    def _followed(self, branch: Any) -> Any:
+    def _resolve(self, branch: Any) -> Any:
         """Return a branch, or the schema to which it refers."""
         while isinstance(branch, dict) and "$ref" in branch:
             branch = self._lookup(branch["$ref"])

@@ -46,7 +46,7 @@ def looker(protocol: Protocol, options: dict[str, str]) -> Any:
 def watch(looks: Any, protocol: Protocol, session: Session, once: bool) -> PairResult:
     """Poll until SIGINT or SIGTERM, or with ``once`` until all objects are gone; write reports."""
     watching = _Watching(looks, protocol, session)
-    with interruption.orderly():
+    with interruption.stop_at_signal():
         # The report contains all findings until the signal.
         with contextlib.suppress(KeyboardInterrupt), contextlib.closing(watching):
             watching.run(once)

@@ -97,7 +97,7 @@ def _write(session: Session, traffic: JudgedTraffic, role: str) -> dict[str, Any
         reproduce=reproduce,
     )
     left = [
-        _undelivered(found, transcript, reproduce)
+        _undelivered_result(found, transcript, reproduce)
         for found in found_about_role
         if found.finding.inconclusive
     ]
@@ -122,7 +122,7 @@ def _count(found: PartyFinding) -> str:
     return found.finding.message + (f" ({found.times} times)" if found.times > 1 else "")
 
 
-def _undelivered(found: PartyFinding, transcript: str, reproduce: str) -> Result:
+def _undelivered_result(found: PartyFinding, transcript: str, reproduce: str) -> Result:
     """The result for a message that was still missing at the end, and can have been late."""
     finding = found.finding
     fact = Evidence(

@@ -24,7 +24,7 @@ _ERRORS = (zlib.error, ValueError, TypeError, SyntaxError, RecursionError, Memor
 def json_object(data: bytes) -> dict[str, Any] | None:
     """Return the JSON object that these UTF-8 bytes encode, or None."""
     try:
-        value, rest = _parsed(data.decode("utf-8"))
+        value, rest = _parse(data.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and not rest else None
@@ -50,7 +50,7 @@ def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
     """
     if data.startswith(_GZIP):
         plain = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MAX_SIZE)
-        yield _parsed(plain.decode())[0], "compressed by gzip"
+        yield _parse(plain.decode())[0], "compressed by gzip"
     try:
         text, form = data.decode("utf-8"), ""
     except UnicodeDecodeError as wrong:
@@ -60,10 +60,10 @@ def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
     if text.startswith(_MARK):
         text, form = text.removeprefix(_MARK), "after a byte order mark"
     try:
-        value, rest = _parsed(text)
+        value, rest = _parse(text)
     except ValueError:
         with contextlib.suppress(ValueError):
-            yield _parsed(_COMMA.sub("}", text))[0], "with a comma after its last member"
+            yield _parse(_COMMA.sub("}", text))[0], "with a comma after its last member"
         if text.lstrip().startswith("{"):
             yield json.loads(json.dumps(ast.literal_eval(text.strip()))), "as Python writes it"
         else:
@@ -73,10 +73,10 @@ def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
     if isinstance(value, list) and len(value) == 1:
         yield value[0], "within an array"
     if isinstance(value, str):
-        yield _parsed(value)[0], "within a string"
+        yield _parse(value)[0], "within a string"
 
 
-def _parsed(text: str) -> tuple[Any, str]:
+def _parse(text: str) -> tuple[Any, str]:
     """Return the JSON value at the start of the text, and the text after it. Raises ValueError."""
     begins = text.lstrip(" \t\r\n")
     value, end = _READER.raw_decode(begins)

@@ -55,7 +55,7 @@ def request(
     if body is not None and not isinstance(body, bytes):
         given.setdefault("content-type", "application/json")
     value = {"method": method, "path": path, "version": "1.1"}
-    return {**value, "headers": _framed(given, content, body is not None), **_body(body)}
+    return {**value, "headers": _with_length(given, content, body is not None), **_body(body)}
 
 
 def response(
@@ -67,7 +67,7 @@ def response(
     if body is not None and not isinstance(body, bytes):
         given.setdefault("content-type", "application/json")
     value = {"status": status, "reason": _REASONS.get(status, "Other"), "version": "1.1"}
-    return {**value, "headers": _framed(given, content, status != 101), **_body(body)}
+    return {**value, "headers": _with_length(given, content, status != 101), **_body(body)}
 
 
 _REASONS = {
@@ -81,7 +81,7 @@ _REASONS = {
 }
 
 
-def _framed(headers: dict[str, str], content: bytes, has_body: bool) -> dict[str, str]:
+def _with_length(headers: dict[str, str], content: bytes, has_body: bool) -> dict[str, str]:
     if has_body and "transfer-encoding" not in headers:
         return {**headers, "content-length": str(len(content))}
     return headers
@@ -137,12 +137,12 @@ def label(message: str, value: Any) -> str:
 # To bytes
 
 
-def titled(name: str, text: str) -> str:
+def title_case(name: str, text: str) -> str:
     """Spell a header field as most programs do, for peers that know no other spelling."""
     return f"{name.title()}: {text}"
 
 
-def encode(value: Any, spell: Callable[[str, str], str] = titled) -> bytes:
+def encode(value: Any, spell: Callable[[str, str], str] = title_case) -> bytes:
     """Return the bytes of a decoded message; `spell` writes each header field.
 
     Raises ValueError if the value is not a message.
@@ -269,7 +269,7 @@ class _Message:
                     f"{bytes(self._raw[:20])!r}, which does not "
                     "begin one"
                 ), b""
-            self._http = _expecting(self._raw.startswith(_RESPONSE))
+            self._http = _new_parser(self._raw.startswith(_RESPONSE))
             data = bytes(self._raw.lstrip(b"\r\n"))
         self._http.receive_data(data)
         return self._advance()
@@ -371,7 +371,7 @@ def _ill_formed(head: bytes) -> str:
     return ""
 
 
-def _expecting(response: bool) -> h11.Connection:
+def _new_parser(response: bool) -> h11.Connection:
     """Return an h11 connection that accepts one request, or one response to any request."""
     if not response:
         return h11.Connection(h11.SERVER)

@@ -255,7 +255,7 @@ class Oracle:
             )
             yield Finding("data.same-object", what)
             return
-        elif robot.step is Step.UNREGISTERED and (other := self._linked()):
+        elif robot.step is Step.UNREGISTERED and (other := self._linked_token()):
             what = (
                 f"expected the token {other!r}, which is registered; "
                 f"received {name} with {data['token']!r}"
@@ -291,7 +291,7 @@ class Oracle:
         if name == "Push" and robot.step is Step.LINKED:
             self.exercised |= {"register.first", "data.same-object", "push.one-at-a-time"}
 
-    def _linked(self) -> str:
+    def _linked_token(self) -> str:
         """Return a token whose registration was successful, or an empty string."""
         robots = self._conversation.robots
         return next((token for token, robot in robots.items() if robot.step not in _UNLINKED), "")
@@ -332,9 +332,9 @@ class Oracle:
         robot = self._conversation.robot(asked.data)
         self._answered = (asked, robot.step) if robot else None
         if missing:
-            yield from self._refused(asked, missing, name)
+            yield from self._check_refused(asked, missing, name)
         elif asked.name in ANSWERS:
-            yield from self._allowed(asked, robot, name, value)
+            yield from self._check_allowed(asked, robot, name, value)
         if robot and not self._deaf:
             outcome = name in ANSWERS.get(asked.name, ())
             step = "Refusal" if is_refusal(name, value) and not outcome else name
@@ -354,7 +354,7 @@ class Oracle:
         if robot and asked in robot.held:
             robot.held.remove(asked)
 
-    def _allowed(
+    def _check_allowed(
         self, asked: _Asked, robot: _Robot | None, name: str, value: Any
     ) -> Iterator[Finding]:
         """Check that the request can get this answer."""
@@ -384,7 +384,7 @@ class Oracle:
         """True if the request needs an answer other than an error."""
         return asked.name in _UNNAMED or bool(robot and (asked.name, robot.step) in _DUE)
 
-    def _refused(self, asked: _Asked, missing: list[str], name: str) -> Iterator[Finding]:
+    def _check_refused(self, asked: _Asked, missing: list[str], name: str) -> Iterator[Finding]:
         """Check that a request without mandatory fields got an error."""
         for each in missing:
             if name == "Abort":

@@ -39,8 +39,8 @@ class MutantCase:
 def make_mutants(protocol: Protocol, role: Role, number: int, seed: int) -> list[MutantCase]:
     """Return up to ``number`` mutants of a role; the same seed gives the same mutants."""
     drawn = random.Random(seed)
-    golden = _golden(protocol)
-    kinds = [*_invalid(protocol, role, golden, drawn), *_misplaced(protocol, role, golden)]
+    golden = _golden_sessions(protocol)
+    kinds = [*_invalid(protocol, role, golden, drawn), *_order_mutants(protocol, role, golden)]
     whens = WHEN if _can_reconnect(role, golden) else (ALWAYS, LATER)
     everything = [
         replace(one, mutant=replace(one.mutant, when=when)) for one in kinds for when in whens
@@ -58,13 +58,15 @@ def _can_reconnect(role: Role, golden: Sequence[Capture]) -> bool:
     return shown or (role.serves and role.transports[0] in ("tcp", "unix"))
 
 
-def _golden(protocol: Protocol) -> list[Capture]:
+def _golden_sessions(protocol: Protocol) -> list[Capture]:
     folder = locations.folder("captures", protocol.name)
     read = [captures.read(path) for path in sorted(folder.glob("*.jsonl"))] if folder else []
     return [capture for capture in read if capture.origin == "golden"]
 
 
-def _misplaced(protocol: Protocol, role: Role, golden: Sequence[Capture]) -> Iterator[MutantCase]:
+def _order_mutants(
+    protocol: Protocol, role: Role, golden: Sequence[Capture]
+) -> Iterator[MutantCase]:
     """Yield the messages that a role must not omit, repeat or send too late."""
     steps = {step for each in course.courses(protocol) for _, step, _ in each.rows()}
     for name in [name for sender, name in protocol.messages if sender == role.name]:
@@ -81,14 +83,14 @@ def _misplacing_violates(
     for capture in golden:
         if capture.extra.get("fragment"):
             continue
-        for events in _rearranged(capture.events, role.name, mutant):
+        for events in _rearrange(capture.events, role.name, mutant):
             changed = replace(capture, events=tuple(events))
             if found := judge_capture(protocol, changed, [role.name]).findings:
                 return found[0].requirement
     return ""
 
 
-def _rearranged(events: Sequence[Event], party: str, mutant: Mutant) -> Iterator[Sequence[Event]]:
+def _rearrange(events: Sequence[Event], party: str, mutant: Mutant) -> Iterator[Sequence[Event]]:
     """Yield the session with each message of one type skipped, repeated or moved."""
     for at, event in enumerate(events):
         if event.sender != party or event.message != mutant.message:
@@ -128,7 +130,7 @@ def _invalid(
             for miss in drawn.sample(kind, len(kind)):
                 found = [
                     one
-                    for one in _fitted(protocol, message, miss, right)
+                    for one in _fit_to_golden(protocol, message, miss, right)
                     if (one.mutant.act, one.mutant.path, miss.keyword) not in seen
                 ]
                 seen |= {(one.mutant.act, one.mutant.path, miss.keyword) for one in found}
@@ -144,7 +146,7 @@ def _kinds(protocol: Protocol, message: MessageType) -> list[list[NearMiss]]:
         return []
 
 
-def _fitted(
+def _fit_to_golden(
     protocol: Protocol, message: MessageType, miss: NearMiss, values: Sequence[Any]
 ) -> list[MutantCase]:
     """Return mutants that break a keyword in the first golden message with that place."""

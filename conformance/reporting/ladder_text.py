@@ -53,7 +53,7 @@ class Ladder:
         """Return the line with the names of both sides."""
         left = one_line(" + ".join(self.others), 40)
         names = f"{left}{one_line(self.right, 40).rjust(_INNER + 2 - len(left))}"
-        return f"{_MARGIN}{self._coloured(names, _BOLD)}"
+        return f"{_MARGIN}{self._colour(names, _BOLD)}"
 
     def event(self, event: Event, marks: Sequence[str]) -> Iterator[str]:
         """Yield the lines of an event and of its errors."""
@@ -64,8 +64,8 @@ class Ladder:
         if event.connection is not None:
             shown = f"#{event.connection} {shown}"
         colour = _RED if marks else _FAINT if event.data is None else ""
-        at = self._coloured(f"{event.at:{_TIME}.3f}", _FAINT)
-        yield f"{at}  {self._coloured(rung, colour)}  {shown}".rstrip()
+        at = self._colour(f"{event.at:{_TIME}.3f}", _FAINT)
+        yield f"{at}  {self._colour(rung, colour)}  {shown}".rstrip()
         if self.dump and event.data:
             yield from textwrap.indent(hexdump(event.data[:_DUMPED]), _MARGIN).split("\n")
             if len(event.data) > _DUMPED:
@@ -77,9 +77,9 @@ class Ladder:
                 initial_indent=f"{_MARGIN}✗ ",
                 subsequent_indent=f"{_MARGIN}  ",
             ):
-                yield self._coloured(line, _RED)
+                yield self._colour(line, _RED)
 
-    def _coloured(self, text: str, colour: str) -> str:
+    def _colour(self, text: str, colour: str) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self.colour and colour else text
 
 

@@ -36,7 +36,7 @@ def tables(reports: Sequence[Named], page: Path) -> Iterator[Table]:
     for role in dict.fromkeys(report["iut"]["role"] for _, report in reports):
         of_role = [report for _, report in reports if report["iut"]["role"] == role]
         yield _matrix(role, of_role)
-        yield from _covered(role, of_role)
+        yield from _coverage_tables(role, of_role)
 
 
 def _matrix(role: str, reports: Sequence[Report]) -> Table:
@@ -52,7 +52,7 @@ def _matrix(role: str, reports: Sequence[Report]) -> Table:
     )
 
 
-def _covered(role: str, reports: Sequence[Report]) -> Iterator[Table]:
+def _coverage_tables(role: str, reports: Sequence[Report]) -> Iterator[Table]:
     """Yield a table of the coverage of each side; the runs of a program are united."""
     runs: dict[str, list[Report]] = {}
     for report in reports:

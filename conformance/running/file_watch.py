@@ -29,7 +29,7 @@ def watch(words: Sequence[str], files: Sequence[Path], report: Path) -> int:
     """
     code, latest = 0, _report(report)
     # A shell starts programs in the background with ignored signals. `orderly` handles them.
-    with interruption.orderly(), contextlib.suppress(KeyboardInterrupt):
+    with interruption.stop_at_signal(), contextlib.suppress(KeyboardInterrupt):
         while True:
             before = _stamps(files)
             code = _run(words)

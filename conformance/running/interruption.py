@@ -25,7 +25,7 @@ def signals() -> tuple[signal.Signals, ...]:
 
 
 @contextlib.contextmanager
-def orderly() -> Iterator[None]:
+def stop_at_signal() -> Iterator[None]:
     """Within the block, the first signal ends the run. Only for the main thread."""
     first: float | None = None
 
@@ -63,7 +63,7 @@ def _interrupt() -> None:
 
 
 @contextlib.contextmanager
-def ignored() -> Iterator[None]:
+def ignore_signals() -> Iterator[None]:
     """Within the block, which must be short, ignore the signals. Only for the main thread."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in signals()}
     try:

@@ -306,7 +306,9 @@ class Isolation:
         again: dict[str, Result] = {}
         if maskable:
             chosen = {pair[1].id: pair[0] for pair in cheapest.values()}
-            masked = await asyncio.gather(*(self._masked(each, mask) for each in chosen.values()))
+            masked = await asyncio.gather(
+                *(self._run_masked(each, mask) for each in chosen.values())
+            )
             again = dict(zip(chosen, masked, strict=True))
         trials = []
         others: set[str] = set()
@@ -336,7 +338,7 @@ class Isolation:
         rest = [pair for pair in met if pair not in own]
         return replace(culprit, tests=tests, trials=tuple(trials)), rest
 
-    async def _masked(self, ended: EndedSession, mask: frozenset[str]) -> Result:
+    async def _run_masked(self, ended: EndedSession, mask: frozenset[str]) -> Result:
         async with self._room:
             return await self._rerun(ended, mask, MASKED_TIME)
 
@@ -503,9 +505,9 @@ class _Player:
             await session.send_bytes(step.data)
 
     async def _wait_for_answers(self, count: int) -> None:
-        """Wait until so many operations are answered, or all, but not for longer than a turn."""
+        """Wait until so many operations are answered, or all, but at most `_REPLY_TIME`."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_TURN):
+            async with asyncio.timeout(_REPLY_TIME):
                 while running := [task for task in self._operations if not task.done()]:
                     if len(self._operations) - len(running) >= count:
                         break

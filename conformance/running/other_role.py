@@ -161,7 +161,7 @@ async def other_protocol_hint(iut: Iut) -> str:
     """Return the hint for an IUT that has only sent messages of another protocol."""
     known = iut.configuration.protocol.messages
     received = (message for session in iut.sessions for message in session.received)
-    came = (_beginning(event.data or b"" for event in each.iut_events) for each in iut.sessions)
+    came = (_first_bytes(event.data or b"" for event in each.iut_events) for each in iut.sessions)
     # A thread, because a decoder can take long for a long message, and would block the event loop.
     named = await asyncio.to_thread(
         first_message_of, next(filter(None, came), b""), iut.role.protocol
@@ -213,7 +213,7 @@ def foreign_stream_hint(iut: Iut) -> str:
     return ""
 
 
-def _beginning(pieces: Iterable[bytes]) -> bytes:
+def _first_bytes(pieces: Iterable[bytes]) -> bytes:
     """Return the first `_BEGINNING` bytes, which contain the first message of any protocol."""
     data = bytearray()
     for piece in pieces:

@@ -66,7 +66,7 @@ class Runner:
         prepare(self.folder)
 
     def pytest_sessionstart(self) -> None:
-        self._stack.enter_context(interruption.orderly())
+        self._stack.enter_context(interruption.stop_at_signal())
 
     def pytest_unconfigure(self) -> None:
         self._stack.close()
@@ -347,7 +347,7 @@ class Runner:
         finally:
             ignored = session.config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR
             if not ignored:
-                with interruption.ignored():
+                with interruption.ignore_signals():
                     self._write(session, exitstatus == pytest.ExitCode.INTERRUPTED)
 
     def _build_report(self, interrupted: bool = False) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def _types(arguments: Sequence[Any]) -> str:
 
 def _frame(raw: bytes) -> Frame:
     try:
-        value = _decoded(
+        value = _decode(
             msgpack.unpackb(
                 raw, strict_map_key=False, object_pairs_hook=_Pairs, unicode_errors=_ESCAPED
             )
@@ -144,14 +144,14 @@ class _Pairs(list[Any]):
     """A map as a list of its pairs, in the order of the bytes."""
 
 
-def _decoded(value: Any) -> Any:
+def _decode(value: Any) -> Any:
     if isinstance(value, _Pairs):
-        pairs = [[_decoded(key), _decoded(entry)] for key, entry in value]
+        pairs = [[_decode(key), _decode(entry)] for key, entry in value]
         keys = [key for key, _ in pairs]
         plain = all(isinstance(key, str) and not key.startswith("$") for key in keys)
         return dict(pairs) if plain and len(set(keys)) == len(keys) else {"$map": pairs}
     if isinstance(value, list):
-        return value[:] if _is_plain(value) else [_decoded(entry) for entry in value]
+        return value[:] if _is_plain(value) else [_decode(entry) for entry in value]
     if isinstance(value, bytes):
         return {"$bin": value.hex()}
     if isinstance(value, str):

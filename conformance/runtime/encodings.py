@@ -40,7 +40,7 @@ def _wide(value: Any, width: int, first: int = _UNSIGNED, single: bool = False) 
         return _integer(value, width, first)
     if type(value) is float:
         return _float(value, single)
-    return _sized(value, marked, width)
+    return _encode_sized(value, marked, width)
 
 
 def _integer(value: int, width: int, first: int) -> bytes:
@@ -65,7 +65,7 @@ def _float(value: float, single: bool) -> bytes:
     return encode(value)
 
 
-def _sized(value: Any, marked: str | None, width: int) -> bytes:
+def _encode_sized(value: Any, marked: str | None, width: int) -> bytes:
     """Encode text, bytes and extensions with a length. Other values have only one form."""
     if isinstance(value, str) or marked == "$raw":
         data = value.encode() if isinstance(value, str) else bytes.fromhex(value["$raw"])

@@ -131,7 +131,7 @@ class Looker:
             if image is None:
                 self.held += 1
             elif image != seen.image:
-                yield self._changed(seen, image)
+                yield self._describe_changes(seen, image)
 
     def close(self) -> None:
         """Close all objects without changing them."""
@@ -163,7 +163,9 @@ class Looker:
             images.append(image[: mutex.offset] + bytes(mutex.size) + image[mutex.end :])
         return images[0] if images[0] == images[1] else None
 
-    def _changed(self, seen: _Seen, image: bytes) -> tuple[str, dict[str, Any], list[Found]]:
+    def _describe_changes(
+        self, seen: _Seen, image: bytes
+    ) -> tuple[str, dict[str, Any], list[Found]]:
         now = time.time()
         before, seen.image = seen.image, image
         since, seen.at = seen.at, now

@@ -191,9 +191,9 @@ def test_each_result_is_kept_and_a_lost_task_stays_open(
 
     engine.play(client, tasks, ended)
     assert lost == [("t-1", "OverflowError: this task breaks")]
-    assert [one.id for one in tasks if not results.done(one)] == ["t-1"]
+    assert [one.id for one in tasks if not results.has_ended(one)] == ["t-1"]
     assert len([*results.summaries(tasks)]) == 7
-    assert not any(results.reported(one) for one in tasks)  # a resumed campaign plays all again
+    assert not any(results.has_report(one) for one in tasks)  # a resumed campaign plays all again
 
 
 def test_a_worker_and_the_scheduler_are_killed(

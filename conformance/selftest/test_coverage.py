@@ -162,7 +162,7 @@ def test_spoiled_session_shows_nothing_more() -> None:
     before = tally.coverage
     session.spoil()
     session.message("guest", frame({"colour": "green"}))
-    session.arrived("guest", [3], [Frame(b"abc", "Paint")])
+    session.count_arrival("guest", [3], [Frame(b"abc", "Paint")])
     with session.count_rows():
         Walk(DOOR).step("guest", "open")
     assert tally.coverage == before
@@ -194,7 +194,7 @@ def test_framing(pieces: list[list[int]], sizes: list[list[int]], expected: set[
     tally = Tally(house())
     session = tally.session()
     for piece, frames in zip(pieces, sizes, strict=True):
-        session.arrived("guest", piece, [Frame(b"x" * size, "Paint") for size in frames])
+        session.count_arrival("guest", piece, [Frame(b"x" * size, "Paint") for size in frames])
     found = shown(tally, Aspect.FRAMING)
     assert {each for each in ("in one piece", "in pieces", "together") if _ends(found, each)} == (
         expected

@@ -65,7 +65,7 @@ def partial(pairs: str, graph: str) -> str:
     return f"({pairs})(RDS 0 1){graph}"
 
 
-def rooted(message: list[Any]) -> list[Any]:
+def with_root(message: list[Any]) -> list[Any]:
     """Add a root node to the scene graph of a decoded message, if missing."""
     match message:
         case [pairs, [name, *_] as header, list(graph)] if graph[:1] != ["nd"]:

@@ -249,7 +249,7 @@ class Oracle:
         }
         header = value[1] if len(value) > 1 and isinstance(value[1], list) else []
         full = header[:1] == ["RSG"]
-        yield from self._introduced(name, items, full)
+        yield from self._check_introduction(name, items, full)
         yield from self._values(items)
         if len(value) == 3 and header[:1] in (["RSG"], ["RDS"]):
             for finding in self._graph(value[2], full):
@@ -257,7 +257,9 @@ class Oracle:
                 if not (self._commands.extreme and finding.requirement in _OF_NUMBERS):
                     yield replace(finding, path=(2, *finding.path))
 
-    def _introduced(self, name: str, items: dict[str, Any], full: bool) -> Iterator[Finding]:
+    def _check_introduction(
+        self, name: str, items: dict[str, Any], full: bool
+    ) -> Iterator[Finding]:
         """Check the place of a message in the course of the connection."""
         walk = self._walks[SERVER]
         phase = walk.state

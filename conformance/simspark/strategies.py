@@ -48,7 +48,7 @@ def wrong_commands() -> SearchStrategy[list[Any]]:
     unknown = st.lists(words | st.lists(words, max_size=3), min_size=1, max_size=4)
     unknown = unknown.filter(lambda command: command[0] != "killsim")
     missed = st.sampled_from(COMMANDS).flatmap(_near_miss)
-    return st.lists(missed | unknown, min_size=1, max_size=20).map(_bound)
+    return st.lists(missed | unknown, min_size=1, max_size=20).map(_limit_numbers)
 
 
 @cache
@@ -61,7 +61,7 @@ def perceptors() -> SearchStrategy[list[Any]]:
     # Deferred because the strategy is slow to build and most runs do not need it.
     return (
         st.lists(st.deferred(lambda: valid(schema)), min_size=1, max_size=12)
-        .map(_bound)
+        .map(_limit_numbers)
         .map(_without_quotes)
     )
 
@@ -108,13 +108,13 @@ def moves() -> SearchStrategy[list[Move]]:
     return st.lists(move, min_size=1, max_size=20)
 
 
-def _bound(value: Any) -> Any:
+def _limit_numbers(value: Any) -> Any:
     """Limit all numbers to GREATEST.
 
     A server can execute a command literally, and larger numbers can turn into infinities or NaN.
     """
     if isinstance(value, list):
-        return [*map(_bound, value)]
+        return [*map(_limit_numbers, value)]
     with contextlib.suppress(ValueError, TypeError):
         if abs(float(value)) > GREATEST:
             return f"{GREATEST:g}"

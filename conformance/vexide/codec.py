@@ -56,7 +56,7 @@ class Decoder:
         self._line.clear()
         if not line:
             return []
-        return _unended(line)
+        return _frames_of_rest(line)
 
     def _take(self, data: bytes, frames: list[Frame]) -> None:
         if self._skipping:
@@ -156,7 +156,7 @@ def _frame(raw: bytes) -> Frame:
     return Frame(raw, name, value)
 
 
-def _unended(line: bytes) -> list[Frame]:
+def _frames_of_rest(line: bytes) -> list[Frame]:
     """Return the frames of a line without a newline.
 
     The first frame is a message if the line begins with one.

@@ -44,7 +44,11 @@ def event_in_dialect(event: Any) -> tuple[str, Any] | None:
         case {"ScreenClear": {"color": ink}}:
             return "0.2", {"ScreenClear": {"color": _number(ink), "clip_region": _SCREEN}}
         case {"ScreenDraw": {"command": command, "color": ink}}:
-            drawing = {"command": _paired(command), "color": _number(ink), "clip_region": _SCREEN}
+            drawing = {
+                "command": _pair_points(command),
+                "color": _number(ink),
+                "clip_region": _SCREEN,
+            }
             return "0.2", {"ScreenDraw": drawing}
     return None
 
@@ -53,13 +57,13 @@ def _number(ink: dict[str, int]) -> int:
     return ink["r"] << 16 | ink["g"] << 8 | ink["b"]
 
 
-def _paired(value: Any) -> Any:
+def _pair_points(value: Any) -> Any:
     """Return a drawing command with each point as a pair of numbers."""
     match value:
         case {"x": x, "y": y}:
             return [x, y]
         case dict():
-            return {key: _paired(entry) for key, entry in value.items()}
+            return {key: _pair_points(entry) for key, entry in value.items()}
     return value
 
 

@@ -182,13 +182,13 @@ class Oracle:
         self.exercised.add("start.not-before")
         yield from ()
 
-    def _exited(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
+    def _check_exited(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self.exercised.add("exit.exited-sent")
         yield from ()
 
     def _signature(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self.exercised |= {"signature.sent", "signature.cold-header"}
-        header = _decoded(fields)
+        header = _decode(fields)
         if header is not None and not (len(header) >= 16 and header.startswith(b"XVX5")):
             yield Finding(
                 "signature.cold-header",
@@ -245,7 +245,7 @@ class Oracle:
         if copied is None:
             return
         self.exercised.add("screen.pixel-buffer")
-        pixels = _decoded(copied["buffer"])
+        pixels = _decode(copied["buffer"])
         if pixels is not None and len(pixels) % 4:
             yield Finding(
                 "screen.pixel-buffer",
@@ -283,7 +283,7 @@ _RULES = {
     (SIMULATOR, "Ready"): Oracle._becomes_ready,
     (FRONTEND, "StartExecution"): Oracle._starts,
     (SIMULATOR, "Serial"): Oracle._serial,
-    (SIMULATOR, "Exited"): Oracle._exited,
+    (SIMULATOR, "Exited"): Oracle._check_exited,
     (SIMULATOR, "VCodeSig"): Oracle._signature,
     (FRONTEND, "SetBatteryCapacity"): Oracle._sets_battery,
     (SIMULATOR, "Battery"): Oracle._battery,
@@ -303,7 +303,7 @@ def _port(port: Any) -> tuple[str, int]:
     return "Smart", int(port)
 
 
-def _decoded(text: str) -> bytes | None:
+def _decode(text: str) -> bytes | None:
     """Decode Base64 text; None if the text is not Base64, which the schema check has reported."""
     try:
         return base64.b64decode(text, validate=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def _escaped(string: re.Match[str]) -> str:
+def _escape(string: re.Match[str]) -> str:
     return string[0].replace("e", "\\u0065").replace("o", "\\u006F")
 
 
@@ -14,7 +14,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "spaces": lambda text: f"  {text}  ",
     "tabs-and-carriage-return": lambda text: f"\t{text}\t\r",
     "spread": lambda text: text.replace(":", " : ").replace(",", " ,\t").replace("{", "{ "),
-    "escapes": lambda text: re.sub('"[^"]*"', _escaped, text),
+    "escapes": lambda text: re.sub('"[^"]*"', _escape, text),
 }
 """Other spellings of a line of compact JSON without its newline."""
 

@@ -130,7 +130,7 @@ async def assert_still_served(
     `exchange` is a push of the robot that is already unanswered.
     """
     if await tester.offers("run"):
-        await robot.commanded("run", "Download", None, exchange)
+        await robot.run_and_receive("run", "Download", None, exchange)
     else:
         _, latest = latest_answers(tester, "push_hold")
         await (exchange or await robot.push()).time_until("Repeat", 0, latest)
@@ -141,7 +141,7 @@ async def test_download_without_a_field(iut: Iut) -> None:
     """A request for a program without a field gets an error. A whole one does not."""
     async with playing(iut) as tester:
         robot = await tester.open_linked()
-        await robot.commanded("run", "Download", "run.command")
+        await robot.run_and_receive("run", "Download", "run.command")
         for name in MANDATORY:
             await assert_refused(partial(robot.ask, DOWNLOAD, robot.object("push", name)))
         await robot.file()

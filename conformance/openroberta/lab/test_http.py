@@ -6,7 +6,7 @@ from functools import partial
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta import message_names
-from conformance.openroberta.codec import chunks, encode, titled
+from conformance.openroberta.codec import chunks, encode, title_case
 from conformance.openroberta.codings import coding_of
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange, assert_refused, find_refusal
@@ -74,7 +74,7 @@ async def test_names_of_rarer_fields(iut: Iut) -> None:
     """Connection and Transfer-Encoding mean the same in each spelling as in the usual one."""
     async with playing(iut) as tester:
         for sends in (_is_closing, _holds_chunks):
-            if not await sends(tester, titled):
+            if not await sends(tester, title_case):
                 continue
             for spell in SPELLINGS:
                 spelt = repr(
@@ -146,7 +146,7 @@ async def test_one_connection(iut: Iut) -> None:
         if await tester.offers("pair"):
             await robot.linked_by(exchange, None)
             if await tester.offers("run"):
-                await robot.commanded("run", "Download", None)
+                await robot.run_and_receive("run", "Download", None)
 
 
 @requirement("http.persistence")

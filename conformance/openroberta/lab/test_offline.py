@@ -104,4 +104,4 @@ async def test_returns(iut: Iut) -> None:
         seen = await tester.wait_for_state(robot, "state", "waiting", "response")
         check(seen == "waiting", "a robot that pushes again to be waiting", f"it is {seen}")
         if await tester.offers("run"):
-            await robot.commanded("run", "Download", "offline.returns", push)
+            await robot.run_and_receive("run", "Download", "offline.returns", push)

@@ -91,7 +91,7 @@ async def test_commands(iut: Iut) -> None:
         robot = await tester.open_linked()
         await (await robot.push()).time_until("Repeat", 0, latest)
         if await tester.offers("run"):
-            await robot.commanded("run", "Download", None)
+            await robot.run_and_receive("run", "Download", None)
 
 
 NAMED = (
@@ -221,7 +221,7 @@ async def test_lost_connection(iut: Iut) -> None:
             # Until now a lab may not have noticed the lost connection.
             await (await robot.push()).time_until("Repeat", 0, latest, iut.requirement_id)
             if await tester.offers("run"):
-                await robot.commanded("run", "Download", iut.requirement_id)
+                await robot.run_and_receive("run", "Download", iut.requirement_id)
 
     await compared(iut, play, True, False, "push.answered")
 
@@ -266,7 +266,7 @@ async def test_program_for_a_lost_push(iut: Iut) -> None:
         await _await_reading(exchange)
         await exchange.session.close()
         try:
-            await robot.commanded("run", "Download", "robustness.repeated-push")
+            await robot.run_and_receive("run", "Download", "robustness.repeated-push")
         except Violation as none:
             none.requirement = await _find_forgotten(robot) or none.requirement
             raise

@@ -230,7 +230,9 @@ async def test_programs_at_a_time(iut: Iut) -> None:
     """Two robots whose programs are announced before they fetch them receive each its own."""
     async with playing(iut) as tester:
         robots = [await tester.open_linked(), await tester.open_linked()]
-        results = [(await robot.commanded("run", "Download", None)).result for robot in robots]
+        results = [
+            (await robot.run_and_receive("run", "Download", None)).result for robot in robots
+        ]
         for robot, own, others in zip(robots, results, reversed(results), strict=True):
             file = await robot.file()
             own_program(file, own, others)
@@ -321,7 +323,7 @@ async def test_registered_again(iut: Iut, runs: bool) -> None:
             await robot.linked_by(exchange, None)
         elif message.name != "Repeat":
             raise exchange.wrong("repeat, or no answer before the token is entered,", message)
-        await robot.commanded("run", "Download", None)
+        await robot.run_and_receive("run", "Download", None)
 
 
 @requirement("robustness.unknown-token")

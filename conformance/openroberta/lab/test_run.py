@@ -20,7 +20,7 @@ async def test_command(iut: Iut) -> None:
     """If the user runs a program, the unanswered push is answered with download."""
     async with playing(iut) as tester:
         robot = await tester.open_linked()
-        await robot.commanded("run", "Download", "run.command")
+        await robot.run_and_receive("run", "Download", "run.command")
 
 
 @requirement("run.command")
@@ -52,7 +52,7 @@ async def assert_announced_at_once(robot: Robot, period: float) -> None:
     """Let programs run until one is announced immediately; raise Violation if none is."""
     took, after = [], []
     for _ in range(TRIES):
-        result = await robot.commanded("run", "Download", "run.command")
+        result = await robot.run_and_receive("run", "Download", "run.command")
         await (await robot.download()).answer(requirement="run.bytes")
         # The command can also come immediately in answer to another push.
         after.append(result.after)

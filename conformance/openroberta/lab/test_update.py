@@ -22,7 +22,7 @@ from conformance.wire import Message
 async def link_and_update(tester: RobotsTester) -> Robot:
     """Return a robot that received update."""
     robot = await tester.open_linked()
-    await robot.commanded("update", "Update", "update.command")
+    await robot.run_and_receive("update", "Update", "update.command")
     return robot
 
 
@@ -40,7 +40,7 @@ async def test_command_after_a_program(iut: Iut) -> None:
         robot, other = await tester.open_linked(), await tester.open_linked()
         await robot.fetch()
         idle = await other.push()
-        await robot.commanded("update", "Update", "update.command")
+        await robot.run_and_receive("update", "Update", "update.command")
         message = await idle.session.wait_for("Update", "Abort", within=0)
         if message is not None:
             raise idle.wrong("no command after the update of another robot", message)
@@ -197,4 +197,4 @@ async def test_registers_again(iut: Iut, token: str) -> None:
         exchange = await robot.register()
         await exchange.assert_unanswered()
         await robot.linked_by(exchange)
-        await robot.commanded("run", "Download", "update.registers-again")
+        await robot.run_and_receive("run", "Download", "update.registers-again")

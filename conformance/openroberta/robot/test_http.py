@@ -9,7 +9,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.openroberta.codec import chunks, content, encode, response, titled
+from conformance.openroberta.codec import chunks, content, encode, response, title_case
 from conformance.openroberta.robot.tester import PROGRAM, RESTART, LabTester, playing
 from conformance.openroberta.robot.tester.exchange import NAME, Exchange
 from conformance.openroberta.robot.tester.programs import find_latest_program
@@ -143,7 +143,7 @@ async def test_chunked(iut: Iut, size: int) -> None:
 
 
 async def _in_chunks(
-    iut: Iut, size: int, spell: Callable[[str, str], str] = titled, coding: str = "chunked"
+    iut: Iut, size: int, spell: Callable[[str, str], str] = title_case, coding: str = "chunked"
 ) -> None:
     """Send all answers in chunks of this size; `spell` writes the header field before them."""
 

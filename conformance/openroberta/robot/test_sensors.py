@@ -9,7 +9,7 @@ from conformance.verdicts import NotExercised
 DATA = ("SensorPost", "SensorFrame")
 
 
-async def sensed(tester: LabTester, *names: str) -> Exchange:
+async def wait_for_sensor_data(tester: LabTester, *names: str) -> Exchange:
     """Return the first sensor data of these kinds while a push is unanswered.
 
     Raises NotExercised if the robot sends none.
@@ -30,7 +30,7 @@ async def sensed(tester: LabTester, *names: str) -> Exchange:
 async def test_token(iut: Iut) -> None:
     """Sensor data contains the token of the robot that sends it."""
     async with playing(iut) as tester:
-        found = await sensed(tester, *DATA)
+        found = await wait_for_sensor_data(tester, *DATA)
         token, came = tester.asked[0].data.get("token"), found.data.get("token")
         check(came == token, f"the token {token!r}", f"received {came!r}", found.message.event)
 
@@ -39,14 +39,14 @@ async def test_token(iut: Iut) -> None:
 async def test_members(iut: Iut) -> None:
     """All other members of sensor data are sensors or motors."""
     async with playing(iut) as tester:
-        await sensed(tester, *DATA)
+        await wait_for_sensor_data(tester, *DATA)
 
 
 @requirement("sensors.values")
 async def test_values(iut: Iut) -> None:
     """All values of sensors and motors are strings."""
     async with playing(iut) as tester:
-        await sensed(tester, *DATA)
+        await wait_for_sensor_data(tester, *DATA)
 
 
 @requirement("sensors.fallback")
@@ -54,7 +54,7 @@ async def test_fallback(iut: Iut) -> None:
     """A robot whose websocket is refused posts its sensor data."""
     async with playing(iut) as tester:
         tester.websocket = False
-        first = await sensed(tester, "SensorUpgrade", *DATA)
+        first = await wait_for_sensor_data(tester, "SensorUpgrade", *DATA)
         if first.name == "SensorPost":
             raise NotExercised("the robot does not try a websocket")
         found = await tester.other("SensorPost", within=tester.seconds("response"))

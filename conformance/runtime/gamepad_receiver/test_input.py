@@ -24,7 +24,7 @@ BUTTONS = 17
 FRACTIONS = {"lx": -0.5, "ly": 0.75, "rx": 0.25, "ry": -0.125}
 
 
-def pressed(tester: GamepadTester, btn: int) -> dict[str, bool]:
+def button_values(tester: GamepadTester, btn: int) -> dict[str, bool]:
     """Return the boolean parameters of a gamepad for a bitmask."""
     names = [param.name for param in tester.catalog[TYPE].params if param.kind == BOOLEAN]
     return {name: bool(btn >> index & 1) for index, name in enumerate(names)}
@@ -83,7 +83,7 @@ async def test_buttons(iut: Iut) -> None:
     several = [0b101, (1 << BUTTONS) - 1, 0x10001, 0]
     async with gamepad_tester(iut) as tester:
         for btn in (*(1 << bit for bit in range(BUTTONS)), *several):
-            await tester.play_and_expect({"0": pad(btn)}, "0", pressed(tester, btn), None)
+            await tester.play_and_expect({"0": pad(btn)}, "0", button_values(tester, btn), None)
 
 
 @requirement("receiver.several")
@@ -134,9 +134,9 @@ async def test_wider_forms(iut: Iut) -> None:
             # The specification leaves open how buttons are stored; a plain message shows the
             # expected bytes.
             plain = await tester.play_and_expect(pads, "0", axes)
-            buttons = {of: plain.raw(f"read.params.{of}") for of in pressed(tester, 0)}
+            buttons = {of: plain.raw(f"read.params.{of}") for of in button_values(tester, 0)}
             await tester.play_and_expect({"0": pad()}, "0", {"lx": 0.0})
-            value = tester.wrapped({"gamepads": pads})
+            value = tester.wrap({"gamepads": pads})
             await tester.session.send_bytes(encodings(value)[name])
             try:
                 await tester.poll_until("0", {**axes, **buttons}, None)
@@ -149,7 +149,7 @@ async def test_wider_forms(iut: Iut) -> None:
             {str(index): pad(lx=-index / 32) for index in range(12)}, "11", {"lx": -11 / 32}
         )
         pads = {str(index): pad(lx=index / 32) for index in range(12)}
-        await tester.session.send_bytes(encodings(tester.wrapped({"gamepads": pads}))["64 bits"])
+        await tester.session.send_bytes(encodings(tester.wrap({"gamepads": pads}))["64 bits"])
         await tester.poll_until("11", {"lx": 11 / 32}, None)
 
 
@@ -224,10 +224,10 @@ async def test_clamp_warning(iut: Iut) -> None:
             await tester.play_and_expect({"0": pad(lx=lx, ly=ly)}, "0", {"lx": lx, "ly": ly})
             await tester.buffer("0")
         await tester.session.wait_for(within="quiet")
-        usual = {_shape(line) for line in _printed(tester)}
+        usual = {_shape(line) for line in _output_lines(tester)}
 
         def unusual() -> list[str]:
-            return [line for line in _printed(tester) if _shape(line) not in usual]
+            return [line for line in _output_lines(tester) if _shape(line) not in usual]
 
         for axes, stored in BEYOND:
             await tester.buffer("0")
@@ -242,7 +242,7 @@ async def test_clamp_warning(iut: Iut) -> None:
                 await tester.buffer("0")
 
 
-def _printed(tester: GamepadTester) -> list[str]:
+def _output_lines(tester: GamepadTester) -> list[str]:
     """Return all warnings in answers, and the complete lines on standard error."""
     process = tester.session.instance.process
     text = process.stderr.text if process else ""
@@ -287,7 +287,7 @@ async def test_odd_messages(iut: Iut) -> None:
             if isinstance(odd, bytes):
                 await tester.session.send_bytes(odd)
             else:
-                await tester.session.send(tester.wrapped(odd))
+                await tester.session.send(tester.wrap(odd))
             await tester.session.wait_until_taken()
             await check_still_plays(tester, number / 64, what)
 

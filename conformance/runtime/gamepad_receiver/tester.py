@@ -38,13 +38,13 @@ class GamepadTester(Tester):
         """Send one message with these gamepads."""
         self._before = {buffer.name: buffer.contents for buffer in self.buffers}
         self._several = len(pads) > 1
-        await self.session.send(self.wrapped({"gamepads": dict(pads)}))
+        await self.session.send(self.wrap({"gamepads": dict(pads)}))
 
     def _requirement_for(self, about: str | None) -> str | None:
         """Return the violated requirement: receiver.several if the message had several gamepads."""
         return "receiver.several" if about and self._several else about
 
-    def wrapped(self, message: Any) -> Any:
+    def wrap(self, message: Any) -> Any:
         """Return a message in the receiver's form: by itself, or in an RPC notification."""
         procedure = self.session.instance.configuration.value("envelope")
         return notification(procedure, message) if procedure else message

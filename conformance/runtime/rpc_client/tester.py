@@ -86,7 +86,7 @@ class Caller(Connections):
         for session in self.sessions:
             for message in session.unread_messages(REQUEST, where=self._concerns):
                 if self._method(message) in self._called:
-                    raise self._other(message, "for each call")
+                    raise self._unexpected_request(message, "for each call")
 
     async def expect_request(
         self,
@@ -126,7 +126,7 @@ class Caller(Connections):
             if error := running.exception():
                 raise error
             if unasked:
-                raise self._other(unasked[0], to)
+                raise self._unexpected_request(unasked[0], to)
             if not running.result().ok:
                 # The request may still be in transit; after this wait no request arrives.
                 with contextlib.suppress(TimeoutError, Violation):
@@ -151,7 +151,7 @@ class Caller(Connections):
             raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
         self._memory[_OPERATED] = True
         if self._method(message) in self._notified:
-            raise self._other(message, to)
+            raise self._unexpected_request(message, to)
         self._count(message)
         return message
 
@@ -178,7 +178,7 @@ class Caller(Connections):
                 came = f"another call ended before{outcome(over[0])}"
                 raise Violation(f"a request {to}", came, "rpc.concurrent-calls")
 
-    def _other(self, message: Message, to: str) -> Violation:
+    def _unexpected_request(self, message: Message, to: str) -> Violation:
         """Return the Violation for an unexpected request."""
         name, came = self._method(message), f"received {short_json(message.value)}"
         if name in self._notified:
@@ -232,7 +232,7 @@ class Caller(Connections):
         self._came[name] += 1
         self._latest[name] = self.session, message
         if self._came[name] > self._called[name]:
-            raise self._other(message, "for each call")
+            raise self._unexpected_request(message, "for each call")
 
     async def call(
         self,

@@ -95,7 +95,7 @@ class Tester:
 
     def decoded(self, text: str) -> list[Any]:
         message = expressions(text)
-        return messages.rooted(message) if self.rooted else message
+        return messages.with_root(message) if self.rooted else message
 
     def bytes_of(self, *texts: str) -> bytes:
         """Encode several messages, given as text on the wire without the length."""

@@ -144,22 +144,22 @@ async def test_render_is_reported(iut: Iut) -> None:
 @requirement("screen.pixel-buffer")
 async def test_pixel_buffer(iut: Iut) -> None:
     """The buffer of a CopyBuffer is Base64 of whole pixels with four bytes each."""
-    await _drawing(iut, "CopyBuffer")
+    await _check_drawing(iut, "CopyBuffer")
 
 
 @requirement("types.stride-nonzero")
 async def test_stride(iut: Iut) -> None:
     """The stride of a CopyBuffer is not zero."""
-    await _drawing(iut, "CopyBuffer")
+    await _check_drawing(iut, "CopyBuffer")
 
 
 @requirement("types.color-range")
 async def test_colors(iut: Iut) -> None:
     """The components of every colour are between 0 and 255."""
-    await _drawing(iut, "")
+    await _check_drawing(iut, "")
 
 
-async def _drawing(iut: Iut, command: str) -> None:
+async def _check_drawing(iut: Iut, command: str) -> None:
     async with open_session(iut, program=program_or_own(iut, "draw")) as session:
         await start(session, motor(session, 1))
         await session.wait_for("ScreenDraw", within="program")

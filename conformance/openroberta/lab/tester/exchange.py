@@ -81,7 +81,7 @@ class Exchange:
         """Raise Violation if the request is answered immediately, even with an error."""
         message = await self.session.wait_for(within=self.session.seconds("quiet"))
         if message is not None:
-            raise self.wrong("no immediate answer", message, self._unasked(message))
+            raise self.wrong("no immediate answer", message, self._early_requirement(message))
 
     async def assert_held(self, expected: str) -> None:
         """Raise Violation if the request is refused or answered immediately.
@@ -93,7 +93,7 @@ class Exchange:
         if assert_refused:
             raise self.failed(expected, assert_refused)
         for message in self.session.received[before:]:
-            raise self.wrong("no immediate answer", message, self._unasked(message))
+            raise self.wrong("no immediate answer", message, self._early_requirement(message))
 
     async def assert_silent(self, seconds: float) -> None:
         """Raise Violation if the request is answered within these seconds after it was sent."""
@@ -101,9 +101,9 @@ class Exchange:
         message = await self.session.wait_for(within=max(left, 0))
         if message is not None:
             expected = f"no answer within {seconds:.2f} s"
-            raise self.wrong(expected, message, self._unasked(message))
+            raise self.wrong(expected, message, self._early_requirement(message))
 
-    def _unasked(self, message: Message) -> str | None:
+    def _early_requirement(self, message: Message) -> str | None:
         """Return the requirement that a repeat without an entered token violates, or None."""
         linked = self.name == "Register" and message.name == "Repeat"
         return "register.not-unasked" if linked else None

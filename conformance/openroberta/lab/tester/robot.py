@@ -135,7 +135,7 @@ class Robot:
             )
         self.tester.links += 1
 
-    async def commanded(
+    async def run_and_receive(
         self,
         operation: str,
         command: str,
@@ -151,7 +151,7 @@ class Robot:
         exchange = exchange or await self.push()
         loop = asyncio.get_running_loop()
         response = exchange.session.seconds("response")
-        doing = asyncio.create_task(self._done(operation))
+        doing = asyncio.create_task(self._retry_until_done(operation))
         done = loop.time()
         try:
             message = await exchange.answer(within=self._period, requirement=requirement)
@@ -168,7 +168,7 @@ class Robot:
             doing.cancel()
         return Commanded(answered.required(operation), message, exchange, came - done)
 
-    async def _done(self, operation: str) -> tuple[Any, float]:
+    async def _retry_until_done(self, operation: str) -> tuple[Any, float]:
         """Retry an operation while it fails; return its answer and the time of its end."""
         answered = await self.tester.retry(operation, token=self.token)
         return answered, asyncio.get_running_loop().time()
@@ -188,7 +188,7 @@ class Robot:
 
         `command` is the requirement that a missing announcement violates.
         """
-        announced = await self.commanded("run", "Download", command, exchange)
+        announced = await self.run_and_receive("run", "Download", command, exchange)
         return announced.result, await self.file()
 
     async def file(self) -> Message:

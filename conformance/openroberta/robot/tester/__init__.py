@@ -90,12 +90,14 @@ class LabTester:
         lasting = self.iut.testbed.timeouts.growing_timeout(starting + full)
         grace = self._grace(full) if begun else 0.0
         before = len(self.others) if self.asked else 0
-        found = await self._polled(names, lambda: asked + lasting() + grace - self._loop.time())
+        found = await self._next_polled(
+            names, lambda: asked + lasting() + grace - self._loop.time()
+        )
         expected = f"{' or '.join(names)}{after and f' after {after}'}"
         whole = self._unreadable is None and self._astray is None
         expected += f" within {round(lasting(), 2):g} s" if whole else ""
         if found is None or found.name not in names:
-            strayed = self._strayed(names, before)
+            strayed = self._stray_request(names, before)
             if strayed:
                 came = f"received {strayed.message.value['method']} {strayed.message.value['path']}"
                 raise strayed.violation(expected, came, "http.paths")
@@ -110,7 +112,7 @@ class LabTester:
             raise Late(f"expected {expected}; received it after {took:.1f} s", took)
         return found
 
-    async def _polled(self, names: tuple[str, ...], left: Countdown) -> Exchange | None:
+    async def _next_polled(self, names: tuple[str, ...], left: Countdown) -> Exchange | None:
         """Return the next request that a test answers, without a repeated request for a program."""
         began = self._loop.time()
         found = await self.wait_for(*POLLING, within=left)
@@ -141,7 +143,7 @@ class LabTester:
         if asked.name == "Push":
             found = await self.wait_for("DownloadRequest", within=self.iut.countdown("response"))
             if found is None:
-                strayed = self._strayed(("DownloadRequest",), before)
+                strayed = self._stray_request(("DownloadRequest",), before)
                 known = "http.paths" if strayed else requirement
                 came = "received none" if strayed else "received Push"
                 raise (strayed or asked).violation("DownloadRequest", came, known)
@@ -170,7 +172,7 @@ class LabTester:
             self.asked, self._cursor = [found], 1
         return found
 
-    def _strayed(self, names: tuple[str, ...], start: int) -> Exchange | None:
+    def _stray_request(self, names: tuple[str, ...], start: int) -> Exchange | None:
         """Return the request that the robot evidently sent to a wrong path instead."""
         part = _PARTS[0] if "DownloadRequest" in names else _PARTS[1]
         return next((other for other in self.others[start:] if other.is_stray(part)), None)
@@ -218,7 +220,7 @@ class LabTester:
         if self.failure:
             raise self.failure
         process = self.instance.process
-        left = self._remaining(window)
+        left = self._remaining_time(window)
         if left <= 0 or (process and process.exit and not self._open()):
             return False
         self._news.clear()
@@ -227,7 +229,7 @@ class LabTester:
                 await self._news.wait()
         return True
 
-    def _remaining(self, window: Countdown) -> float:
+    def _remaining_time(self, window: Countdown) -> float:
         """Return the seconds that are left of a timeout.
 
         At most the response time is left if the robot sends unreadable bytes or uses a wrong path.

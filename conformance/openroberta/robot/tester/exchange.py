@@ -92,7 +92,7 @@ class Exchange:
 
     async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
         """Send a response; then keep or close the connection as the robot requested."""
-        early = self._answering()
+        early = self._mark_answered()
         if value["status"] == 200:
             self.again = lambda other: other.answer(value, segmentation)
         if self.closing and value["status"] != 101:
@@ -103,7 +103,7 @@ class Exchange:
         for push in early:
             await push.command("repeat")
 
-    def _answering(self) -> "list[Exchange]":
+    def _mark_answered(self) -> "list[Exchange]":
         """Mark the request as answered; return the pushes that a lab answers after it."""
         self.answered = True
         return self.tester.unanswered_pushes(self) if self.name == "DownloadRequest" else []
@@ -151,7 +151,7 @@ class Exchange:
 
     async def raw(self, data: bytes, *, ends: bool = False) -> None:
         """Send any bytes as the answer; close the connection if that ends the answer."""
-        early = self._answering()
+        early = self._mark_answered()
         self.again = lambda other: other.raw(data, ends=ends)
         await self._send(data)
         if ends or self.closing:
