@@ -168,7 +168,7 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
     if tried.smallest:
         # An example that times out, or ends the IUT, takes long.
         sessions = tried.smallest.sessions
-        slow = any(session.missed or session.death for session in sessions)
+        slow = any(session.missed or session.crash for session in sessions)
         tried.tries_left -= SLOW if slow else 1
         if tried.tries_left < 0:
             raise _Enough(tried.smallest)

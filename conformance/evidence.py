@@ -66,7 +66,7 @@ class End:
     how: str
     said: str = ""
     candidates: tuple[str, ...] = ()
-    died: bool = False
+    crashed: bool = False
     lawful: bool = False
 
     @property

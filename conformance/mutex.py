@@ -95,7 +95,7 @@ def initialise(address: int, *, robust: bool = False) -> None:
 def trylock(address: int) -> bool:
     """Lock a mutex if it is free; return whether it is now locked.
 
-    If the owner of a robust mutex has died, the mutex is made consistent and locked. Raises
+    If the owner of a robust mutex has exited, the mutex is made consistent and locked. Raises
     BrokenMutex.
     """
     if _GNU and not _harmless(address):

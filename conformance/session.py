@@ -526,12 +526,12 @@ class Session(Wire):
             raise
 
     async def assert_alive(self, after: str) -> None:
-        """Raise Violation if the IUT has died, by a signal or an unhandled error."""
+        """Raise Violation if the IUT has crashed, by a signal or an unhandled error."""
         await self.settle_process()
         if self.instance.process and self.instance.process.has_crashed:
             raise Violation(
                 f"the {self.role.name} to survive {after}",
-                f"the process died{self.instance.describe_end()}",
+                f"the process crashed{self.instance.describe_end()}",
             ).shown_in(self)
 
     async def break_off(self) -> None:
@@ -540,14 +540,14 @@ class Session(Wire):
         await self.close(reset=True)
 
     @property
-    def death(self) -> str:
-        """How the IUT ended this session by mistake, or empty; known after the instance stopped.
+    def crash(self) -> str:
+        """Description of an end by mistake, known after the instance has stopped, or empty.
 
-        The process died, or it lost the connection by an error and continues.
+        The process crashed, or it lost the connection by an error and continues.
         """
         process = self.instance.process
-        if process and process.death:
-            return process.death
+        if process and process.crash:
+            return process.crash
         if self.closed_by_iut and process and process.has_unhandled_error:
             return "closed the connection because of an unhandled error"
         was_reset = (

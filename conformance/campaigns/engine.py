@@ -12,7 +12,7 @@ from conformance.configuration import ConfigurationError
 from conformance.running.machine import core_count
 
 AHEAD = 2  # tasks for each thread of the cluster that are handed over ahead of time
-RETRIES = 2  # further tries of a task whose worker dies
+RETRIES = 2  # further tries of a task whose worker crashes
 
 
 class ClusterLost(Exception):

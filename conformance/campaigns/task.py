@@ -25,7 +25,7 @@ if os.getppid() == parent:
     from conformance import cli
     sys.exit(cli.main())
 """
-"""Runs the command `conformance`, and ends it if the worker dies."""
+"""Runs the command `conformance`, and stops it if the worker exits."""
 _POLL_INTERVAL = 0.25  # seconds between two checks of the memory of a task
 _EXIT_TIME = 10.0  # seconds that a task has to exit after SIGTERM
 _OUTPUT = 20_000  # bytes of a task's output that are kept

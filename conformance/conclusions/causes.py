@@ -134,7 +134,7 @@ def _missing_groups(counting: Sequence[Fact], before: Sequence[_Group]) -> Itera
         end, about = fact.evidence.end, fact.evidence
         wrong = about.requirement if about.otherwise else None
         key = (about.missing, end.way if end else None, wrong)
-        groups.setdefault(key, _Group(END if end and end.died else MISSING)).facts.append(fact)
+        groups.setdefault(key, _Group(END if end and end.crashed else MISSING)).facts.append(fact)
     # Groups of the same requirements are one mistake.
     joined: dict[Any, _Group] = {}
     for group in groups.values():
@@ -166,7 +166,7 @@ def _cause(
         "requirements": [*names],
         "verdict": verdict,
         "what": what,
-        "said": quote(end.said) if end and end.died and end.said else "",
+        "said": quote(end.said) if end and end.crashed and end.said else "",
         "tests": tests,
         "consequences": [
             {"requirement": each.requirement, "test": each.test, "reproduce": each.reproduce}
@@ -207,7 +207,7 @@ def _culprit(culprit: Culprit | None, end: End | None) -> dict[str, Any] | None:
             "capture": culprit.capture,
             "replays": culprit.replays,
         }
-    if end and end.died:
+    if end and end.crashed:
         candidates = list(dict.fromkeys(reversed(end.candidates)))
         nothing = {"message": "", "value": "", "capture": None, "replays": 0}
         return {**nothing, "shown": False, "candidates": candidates}

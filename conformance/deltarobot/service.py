@@ -118,7 +118,7 @@ async def is_closed_after(session: Session, reason: str) -> bool:
 
 @dataclass(frozen=True)
 class Refused:
-    """Unknown messages, one of each size, after which the IUT closes the connection or dies.
+    """Unknown messages, one of each size, after which the IUT closes the connection or crashes.
 
     The specification does not forbid the IUT to close. Tests that depend on such messages can
     decide nothing then.
@@ -147,11 +147,11 @@ async def _find_refused(iut: Iut) -> Refused:
     some = await _end_after(iut, *each)
     ends = [(one, await _end_after(iut, one)) for one in each if some]
     closed = [one for one, end in ends if end == "closed"]
-    return Refused(closed, [one for one, end in ends if end == "died"])
+    return Refused(closed, [one for one, end in ends if end == "crashed"])
 
 
 async def _end_after(iut: Iut, *messages: Any) -> str:
-    """Return how these messages end the session: closed, died, or empty if they do not."""
+    """Return how these messages end the session: closed, crashed, or empty."""
     async with open_session(iut) as session:
         await session.send(*messages)
         await tester.of(session).prompt(session)
@@ -161,7 +161,7 @@ async def _end_after(iut: Iut, *messages: Any) -> str:
         try:
             await assert_alive(session, "unknown messages")
         except Violation:
-            return "died"
+            return "crashed"
         return "" if await is_ended_by_itself(iut, session) else "closed"
 
 

@@ -211,7 +211,7 @@ def inode(name: str) -> int | None:
 
 
 def leave(name: str, data: bytes) -> None:
-    """Create an object with these bytes, as a process that died can leave it."""
+    """Create an object with these bytes, as a crashed process can leave it."""
     path = _path(name)
     abandoned.note_object(path.name)
     path.write_bytes(data)

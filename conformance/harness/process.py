@@ -150,7 +150,7 @@ class Process:
 
     @property
     def has_crashed(self) -> bool:
-        """True if it died by a signal or an unhandled error, without our request."""
+        """True if a signal or an unhandled error ended the process unexpectedly."""
         code = self._process.returncode
         if self._ended or not code:
             return False
@@ -181,11 +181,11 @@ class Process:
         return peak(self.pid)
 
     @property
-    def death(self) -> str:
+    def crash(self) -> str:
         """Description of its crash, known after ``end``; empty if it did not crash."""
         code = self._process.returncode or 0
-        died = code < 0 or (code > 0 and self.has_unhandled_error)
-        return self.exit or "" if self._early and died else ""
+        crashed = code < 0 or (code > 0 and self.has_unhandled_error)
+        return self.exit or "" if self._early and crashed else ""
 
     async def crashes(self, seconds: float) -> bool:
         """Return True if it has crashed, or crashes within ``seconds``."""

@@ -28,7 +28,7 @@ def watch(words: Sequence[str], files: Sequence[Path], report: Path) -> int:
     After each run except the first, print the changes of ``report`` since the run before.
     """
     code, latest = 0, _report(report)
-    # A shell starts programs in the background with ignored signals. `orderly` handles them.
+    # A shell starts programs in the background with ignored signals. `stop_at_signal` handles them.
     with interruption.stop_at_signal(), contextlib.suppress(KeyboardInterrupt):
         while True:
             before = _stamps(files)

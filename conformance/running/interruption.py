@@ -50,7 +50,7 @@ def stop_at_signal() -> Iterator[None]:
 
 
 def run(work: Coroutine[Any, Any, None]) -> bool:
-    """Run a coroutine; return False if a signal ended it. To be called within `orderly`."""
+    """Run a coroutine within `stop_at_signal`. Return False if a signal ended it."""
     try:
         asyncio.run(work)
     except KeyboardInterrupt:

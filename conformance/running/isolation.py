@@ -1,13 +1,13 @@
 """Experiments that isolate the message that ends a session.
 
-If the IUT dies or closes the stream, two kinds of experiments show why:
+If the IUT crashes or closes the stream, two kinds of experiments show why:
 
 - A *replay* plays our side of the session against a fresh instance, message by message. Replays
   reduce the session to the smallest session that ends in the same way.
 - A *masked run* runs a test again and leaves out the message that ends sessions (the culprit). If
   the test passes then, its failure was a consequence.
 
-A culprit is claimed only if three controls agree:
+A culprit is reported only if three controls agree:
 
 - the full session ends in the same way again
 - the smallest session ends in the same way twice
@@ -459,7 +459,7 @@ class _Player:
         if ended:
             return end_of(ended, sessions)
         end = end_of(sessions[0], sessions) if sessions else None
-        return end if end and end.died else None
+        return end if end and end.crashed else None
 
     async def play(self, steps: Sequence[Step]) -> None:
         """Play the steps; the time limit begins again with each connection."""
@@ -471,7 +471,7 @@ class _Player:
             try:
                 for step in steps:
                     if instance.process:
-                        # A process that has died has no objects any more.
+                        # A crashed process has no objects any more.
                         instance.process.note_objects()
                     await self._step(step, instance, stack)
                     if self._is_over(instance):

@@ -41,8 +41,8 @@ async def replay(session: Session, capture: Capture) -> None:
     (``MessageType.paces``) must have come as often as in the capture. The IUT is free in all other
     messages. A capture with a gap is played up to the gap.
 
-    Raises Violation if a pacing message does not come, if the IUT dies, or if a counterexample is
-    repeated. Raises NotExercised if one session cannot play the capture.
+    Raises Violation if a pacing message does not come, if the IUT crashes, or if a counterexample
+    is repeated. Raises NotExercised if one session cannot play the capture.
     """
     if session.instance.kind == "none":
         test = f" ({capture.extra['test']})" if "test" in capture.extra else ""

@@ -172,7 +172,7 @@ def _own_conclusion(
     if conclusion.missing:
         # Any of several sessions could show these messages, so the end of a session is no reason.
         missing = (conclusion.missing,)
-        end = end if end and end.died else None
+        end = end if end and end.crashed else None
     kind = Kind.END if end else Kind.TIMEOUT if missing else Kind.VIOLATION
     message, came = str(conclusion), conclusion.came
     for remark in _remarks(session, conclusion, about):
@@ -216,15 +216,15 @@ def _missed_messages(sessions: Sessions) -> tuple[tuple[str, ...], ...]:
 def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
     """How the IUT ended a session; None if the suite ended it, or the session is open.
 
-    ``sessions`` are the sessions of the same attempt. If the process died, a message on any of its
-    connections can be the reason.
+    ``sessions`` are the sessions of the same attempt. If the process crashed, a message on any
+    connection can be the reason.
     """
     process = session.instance.process
-    how = session.death or (CLOSED_STREAM if session.closed_by_iut else "")
+    how = session.crash or (CLOSED_STREAM if session.closed_by_iut else "")
     if not how:
         return None
-    died = bool(process and process.death)
-    siblings = [each for each in sessions if each.instance is session.instance] if died else []
+    crashed = bool(process and process.crash)
+    siblings = [each for each in sessions if each.instance is session.instance] if crashed else []
     candidates = [
         label
         for each in siblings or [session]
@@ -232,7 +232,7 @@ def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
     ]
     goodbye = any(map(session.judge.has_said_goodbye, (session.role.name, session.peer)))
     lawful = goodbye and how == CLOSED_STREAM
-    return End(how, session.instance.explaining_line, tuple(candidates), died, lawful)
+    return End(how, session.instance.explaining_line, tuple(candidates), crashed, lawful)
 
 
 def _with_place(

@@ -33,7 +33,7 @@ ROOT, MIDDLE, TOP, OTHER, SHOULD = (
 MIDDLE is a prerequisite of TOP, and ROOT of MIDDLE. The others have no prerequisites.
 """
 
-DEATH = End("was killed by SIGSEGV", "panic: no port", ("Touch",), died=True)
+DEATH = End("was killed by SIGSEGV", "panic: no port", ("Touch",), crashed=True)
 CLOSE = End("closed the stream", candidates=("USD",))
 
 

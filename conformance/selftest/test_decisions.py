@@ -226,7 +226,7 @@ def test_prerequisites_never_hide_the_last_failure(drawn: list[tuple[str, list[E
 
 
 def met(*names: str) -> Sequence[Result]:
-    """Return results of tests that the death ended, one for each requirement."""
+    """Return results of tests that the crash ended, one for each requirement."""
     return [result(name.partition(".")[0], name, ended(name, DEATH, "Ready")) for name in names]
 
 

@@ -106,7 +106,7 @@ async def check_survived(
 
 
 async def check_outlived(session: Session, data: bytes, then: bytes, what: str) -> None:
-    """Send `data`, then the bytes `then`, then close; raise Violation if the IUT dies.
+    """Send `data`, then the bytes `then`, then close. Raise Violation if the IUT crashes.
 
     Also raises Violation if the process uses a gibibyte of memory or more.
     """

@@ -68,7 +68,7 @@ async def test_undefined_size(iut: Iut, identifier: int) -> None:
 
 
 async def _check_harmless(iut: Iut, session: Session, after: str) -> None:
-    """Raise Violation if the IUT dies now or after the disconnect.
+    """Raise Violation if the IUT crashes now or after the disconnect.
 
     A server must also serve its next client.
     """

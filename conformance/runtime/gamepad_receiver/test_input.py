@@ -296,5 +296,5 @@ async def check_still_plays(tester: GamepadTester, lx: float, after: str) -> Non
     """Raise Violation unless a correct message is stored."""
     try:
         await tester.play_and_expect({"1": pad(1, lx=lx)}, "1", {"lx": lx})
-    except Violation as dead:
-        raise Violation(f"a correct message after '{after}' to be stored", dead.came) from dead
+    except Violation as failed:
+        raise Violation(f"a correct message after '{after}' to be stored", failed.came) from failed

@@ -310,7 +310,7 @@ class Caller(Connections):
     async def outcome(self, call: Call, after: str = "its response", own: float = 0.0) -> Answer:
         """Return the outcome of a call.
 
-        Raises Violation if the call does not end or the client dies.
+        Raises Violation if the call does not end or the client crashes.
 
         `own` is the client's own timeout in seconds.
         """
@@ -320,7 +320,7 @@ class Caller(Connections):
             process = self.session.instance.process
             if process and await process.wait(0.3):
                 end = self.session.instance.describe_end()
-                raise Violation(f"the client to survive {after}", f"it died{end}") from None
+                raise Violation(f"the client to survive {after}", f"it crashed{end}") from None
             raise
 
     async def _wait_for_end(

@@ -239,7 +239,7 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
             else:
                 await session.finish()
                 await session.until_closed(0.1)
-            # A server that dies of this should be gone before the next client asks.
+            # If this crashes the server, the crash should precede the next request.
             if process := instance.process:
                 await process.wait(session.seconds("quiet"))
         await Served(iut, instance, session).check_new_client("a client that disconnected")

@@ -165,7 +165,7 @@ class Tester:
             )
 
     async def check_kept_open(self, after: str, requirement: str | None = None) -> None:
-        """Raise Violation if the agent has died, or has closed its connection."""
+        """Raise Violation if the agent has crashed, or has closed its connection."""
         await self.session.assert_alive(after)
         if self.session.ended:
             raise Violation(

@@ -15,7 +15,7 @@ async def smoke(iut: Iut) -> None:
         about = "monitors.understood"
         try:
             await tester.session.assert_alive("the beginning of a plain session")
-        except Violation as died:
-            raise Violation(died.expected, died.came, about) from died
+        except Violation as crashed:
+            raise Violation(crashed.expected, crashed.came, about) from crashed
         if tester.session.ended:
             raise Violation("the monitor to stay connected", "it disconnected at once", about)

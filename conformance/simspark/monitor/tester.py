@@ -171,7 +171,7 @@ class Tester:
             raise NotExercised(f"the state of the monitor does not contain {names}")
 
     async def check_connected(self, after: str, requirement: str | None = None) -> None:
-        """Raise Violation if the monitor has died, or has closed its connection."""
+        """Raise Violation if the monitor has crashed, or has closed its connection."""
         await self.session.assert_alive(after)
         if self.closed:
             raise Violation(

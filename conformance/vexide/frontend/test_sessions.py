@@ -86,7 +86,7 @@ async def _play(iut: Iut, path: Path | None) -> None:
         except Violation as violation:
             if path.stem in PECULIAR:
                 raise
-            # If StartExecution came, the frontend took part in the session and died later.
+            # If StartExecution came, the frontend took part in the session and crashed later.
             gone = "robustness.input-end" if messages_named(session, START) else ""
             about = gone or violation.requirement
             raise Violation(violation.expected, violation.came, about, violation.event) from None
