@@ -18,7 +18,7 @@ class Kind(StrEnum):
     VIOLATION = "violation"
     """Something that came, or that an operation showed, contradicts the requirement."""
     TIMEOUT = "timeout"
-    """A message did not come within the full time, while the stream was open."""
+    """The wait for a message timed out, while the stream was open."""
     END = "end"
     """The process or the stream ended before the awaited message came."""
     LATE = "late"
@@ -30,9 +30,9 @@ class Kind(StrEnum):
     UNREACHABLE = "unreachable"
     """The IUT could not be started or reached."""
     HINDERED = "hindered"
-    """The machine or another test was in the way."""
+    """The machine or another test can be the reason for the failure."""
     NOT_REPEATED = "not-repeated"
-    """An earlier test waited in full for the same message and the same requirement."""
+    """The same wait of an earlier test of the same requirement timed out."""
     UNDECIDED = "undecided"
     """The test tried the requirement, and the facts do not decide."""
     SUITE_FAULT = "suite-fault"
@@ -188,8 +188,8 @@ def failed_prerequisite(
 ) -> Evidence | None:
     """The first finding about a prerequisite, earlier in the session of this fact.
 
-    A test cannot do without its prerequisites, so its own conclusion after such a finding decides
-    nothing. Findings of the judge always count. Returns None if no prerequisite failed.
+    Without its prerequisites a test cannot succeed, so its own conclusion after such a finding
+    decides nothing. Findings of the judge always count. Returns None if no prerequisite failed.
     """
     if fact.judged:
         return None

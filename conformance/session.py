@@ -101,7 +101,7 @@ class Session(Wire):
         self.missed: list[Names] = []
         self.came_otherwise: set[Names] = set()
         """The missed messages of which others with the same names came during the wait."""
-        """The names of messages that did not come in the full time, or before the stream ended."""
+        """The names of messages that did not come before the timeout or the end of the stream."""
         self.operating: list[str] = []
         """The operations that the IUT has not answered."""
         self._requirement_id = requirement_id
@@ -136,14 +136,14 @@ class Session(Wire):
         """The grace period in declared times; 0 in a spoiled session, which decides nothing."""
         return 0.0 if self.judge.spoiled else GRACE
 
-    def _raise_if_expired(self, wait: Wait) -> None:
-        """Raise NotRepeated if another test of this requirement has made this wait in full."""
+    def _raise_if_timed_out_before(self, wait: Wait) -> None:
+        """Raise NotRepeated if the same wait of another test of this requirement timed out."""
         about = wait.requirement or self._requirement_id
         if self._requirement_id and (
-            test := self._timeouts.test_that_waited(self._requirement_id, about, wait.names)
+            test := self._timeouts.test_that_timed_out(self._requirement_id, about, wait.names)
         ):
             names = " or ".join(wait.names) or "a message"
-            raise NotRepeated(f"not repeated: {names} did not come in full time; see {test}")
+            raise NotRepeated(f"not repeated: the wait for {names} timed out before; see {test}")
 
     async def _wait_until(
         self, found: Callable[[], bool], deadline: Callable[[], float], wait: Wait
@@ -269,9 +269,9 @@ class Session(Wire):
         - ``within``: seconds, the name of a timing, or a countdown; a busy machine extends it. The
           default is the time of a response, plus the time to start if the IUT can be starting.
 
-        Raises Violation if the stream ends first or no message comes in full time. Raises Late if
-        the message comes in the grace period. Raises NotRepeated if another test of the same
-        requirement has made this wait in full.
+        Raises Violation if the stream ends first, or if the wait times out. Raises Late if the
+        message comes in the grace period. Raises NotRepeated if the same wait of another test of
+        the same requirement timed out.
         """
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         certain = bool(what) or where is not _any
@@ -288,7 +288,7 @@ class Session(Wire):
 
         came = found()
         if not (came or self.ended or flow):
-            self._raise_if_expired(wait)
+            self._raise_if_timed_out_before(wait)
         awaited = self._awaited(names, wait, within, flow)
         if came or await self._wait_until(found, lambda: self._deadline(awaited), wait):
             message = self.received[self._cursor - 1]
@@ -495,7 +495,7 @@ class Session(Wire):
         pause, before = _FIRST_POLL, self.instance.upper.answers
         if await look():
             return True
-        self._raise_if_expired(Wait((what,), True, requirement))
+        self._raise_if_timed_out_before(Wait((what,), True, requirement))
         with contextlib.suppress(TimeoutError), self.deadline(what, within, requirement) as left:
             while not await look():
                 if left() < 0:

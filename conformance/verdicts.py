@@ -1,4 +1,4 @@
-"""The verdicts of tests and requirements, and how they merge. Merging only ever worsens."""
+"""The verdicts of tests and requirements, and how they are merged: the worst verdict wins."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -113,11 +113,11 @@ class Late(Inconclusive):
 
 
 class Hindered(Inconclusive):
-    """The machine or another test was in the IUT's way: the test runs again."""
+    """The machine or another test can be the reason for the failure. The test is repeated."""
 
 
 class NotRepeated(Inconclusive):
-    """An earlier test waited in full for the same message and the same requirement."""
+    """The same wait of an earlier test of the same requirement timed out."""
 
 
 class NotExercised(Conclusion):

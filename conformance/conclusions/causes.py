@@ -1,10 +1,10 @@
 """The causes of a run's failures: ends of sessions, wrong content, and missing messages.
 
-A cause is claimed only with evidence:
+Each cause has evidence:
 
 - an end of sessions with the smallest session (see `running.isolation`)
 - wrong content with its event
-- a missing message with a wait in full
+- a missing message with a wait that timed out
 """
 
 import math

@@ -1,6 +1,6 @@
 """Decides the verdicts of tests and of requirements from evidence.
 
-All functions are pure. Merging only ever worsens.
+All functions are pure. Several verdicts are merged into the worst one.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Merges reports of one IUT: the shards of a run, or runs with several seeds.
 
-Merging only ever worsens: a requirement gets the worst of its verdicts, and a test the worst of its
-results. If one of the runs could not decide, the merged report is undecided as well.
+A requirement gets the worst of its verdicts, and a test the worst of its results. If one of the
+runs could not decide, the merged report is undecided too.
 """
 
 import re

@@ -185,7 +185,7 @@ class Execution:
                 if self._configuration.command and self._configuration.isolate:
                     await self._isolate()
                 await self._detect_other_role(self.testbed)
-            self._run.slowdown = self.testbed.timeouts.stretched
+            self._run.slowdown = self.testbed.timeouts.slowdown
             self._run.coverage = self.testbed.tally.coverage
         finally:
             await self._stack.aclose()

@@ -56,8 +56,8 @@ def conclude(
 ) -> Result:
     """The result of a test that ended, with an error or without.
 
-    Its transcripts are written below ``folder``. The test's full timeouts are recorded, so that
-    no other test of the same requirement waits for the same message.
+    Its transcripts are written below ``folder``. Its timeouts are recorded, so that no other test
+    of the same requirement waits for the same message.
     """
     sessions = tuple(iut.sessions)
     shown = next(
@@ -248,7 +248,7 @@ def _with_place(
 def _record_timeouts(iut: Iut, test: str, fact: Evidence) -> None:
     if fact.kind is Kind.TIMEOUT:
         for names in fact.missing:
-            iut.testbed.timeouts.expire(test, iut.requirement_id, fact.requirement, names)
+            iut.testbed.timeouts.record_timeout(test, iut.requirement_id, fact.requirement, names)
 
 
 def _observations(iut: Iut, sessions: Sessions) -> Observed:

@@ -118,7 +118,7 @@ class Testbed:
         If several instances outlived their input, later instances get less time to exit, except on
         a busy machine.
         """
-        lingers = self._lingering_count >= MIN_LINGERING and self.timeouts.stretched == 1
+        lingers = self._lingering_count >= MIN_LINGERING and self.timeouts.slowdown == 1
         if not await instance.stop(SHORT_GRACE if lingers else GRACE):
             self._lingering_count += 1
 

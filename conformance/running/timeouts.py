@@ -1,8 +1,8 @@
 """Timeouts of a run: declared times, extended by the time that a busy machine takes.
 
-A wait is made in full or not at all. A full wait is the declared time and one grace period. An
-answer in the grace period is late, not missing. A test that has waited in full for a message
-records that; another test of the same requirement does not wait for that message again.
+A timeout is the declared time and one grace period. An answer in the grace period is late, not
+missing. If a wait times out, the run records the missing message. Other tests of the same
+requirement then do not wait for this message.
 """
 
 import asyncio
@@ -34,11 +34,11 @@ CLOSED = "the end of the stream"
 
 @dataclass
 class Timeouts:
-    """Length of the waits in one run, and the waits that timed out in full."""
+    """The length of the waits in one run, and the waits that timed out."""
 
     floods: Floods = field(default_factory=Floods)
     crowding: Crowding = field(default_factory=Crowding)
-    stretched: float = 1.0
+    slowdown: float = 1.0
     """The greatest factor by which programs took longer than on an idle machine."""
     idle: int = 0
     """The number of tests that only wait at the moment."""
@@ -60,7 +60,7 @@ class Timeouts:
         before = self.crowding.lost()
 
         def seconds() -> float:
-            self._factor()  # updates `stretched`
+            self._factor()  # updates `slowdown`
             return declared + min(self.crowding.lost() - before, (MAX_STRETCH - 1) * declared)
 
         return seconds
@@ -74,7 +74,7 @@ class Timeouts:
         factor = min(self.crowding.factor(), MAX_STRETCH)
         if factor < BUSY_FACTOR:
             return 1.0
-        self.stretched = max(self.stretched, factor)
+        self.slowdown = max(self.slowdown, factor)
         return factor
 
     async def watch_clock(self) -> None:
@@ -95,14 +95,14 @@ class Timeouts:
         finally:
             self.idle -= idle
 
-    def expire(self, test: str, requirement_id: str, about: str, names: Names) -> None:
-        """Record that a test waited in full for these messages.
+    def record_timeout(self, test: str, requirement_id: str, about: str, names: Names) -> None:
+        """Record that the wait of a test for these messages timed out.
 
         ``requirement_id`` is the requirement that the test decides. ``about`` is the requirement
         that the missing messages violate.
         """
         self._expired.setdefault((requirement_id, about, names), test)
 
-    def test_that_waited(self, requirement_id: str, about: str, names: Names) -> str:
-        """The test of this requirement that waited in full for these messages, or empty."""
+    def test_that_timed_out(self, requirement_id: str, about: str, names: Names) -> str:
+        """The test of this requirement whose wait for these messages timed out, or empty."""
         return self._expired.get((requirement_id, about, names), "")

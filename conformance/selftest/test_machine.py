@@ -106,7 +106,7 @@ def test_a_suite_that_was_kept_from_its_work_knows_that_it_was_late() -> None:
     asyncio.run(kept())
     assert timeouts.crowding.lost() > OWN_DELAY
     assert seconds() > 2.0
-    assert timeouts.stretched == 1.0, "nobody says that programs were slow"
+    assert timeouts.slowdown == 1.0, "nobody says that programs were slow"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +116,6 @@ def test_a_suite_that_was_kept_from_its_work_knows_that_it_was_late() -> None:
 def test_a_busy_machine_leaves_an_iut_more_time_to_react(factor: float, seconds: float) -> None:
     timeouts = Timeouts(crowding=Crowded(factor))
     assert timeouts.seconds("response", 2.0) == seconds
-    assert timeouts.stretched == seconds / 2
+    assert timeouts.slowdown == seconds / 2
     # A period of the protocol is declared for the IUT, so the machine's load does not stretch it.
     assert timeouts.seconds("push_hold", 2.0) == 2.0

@@ -67,11 +67,11 @@ def test_tests_that_wait_for_a_fact_leave_their_places() -> None:
     assert asyncio.run(ask()) == [ASKING - 1, 0]
 
 
-@pytest.mark.parametrize(("stretched", "last"), [(1.0, SHORT_GRACE), (2.0, GRACE)])
-def test_instances_that_outlive_their_input_are_ended_sooner(stretched: float, last: float) -> None:
+@pytest.mark.parametrize(("slowdown", "last"), [(1.0, SHORT_GRACE), (2.0, GRACE)])
+def test_instances_that_outlive_their_input_are_ended_sooner(slowdown: float, last: float) -> None:
     """On a busy machine each of them has the whole time: an end takes longer."""
     testbed = new_testbed()
-    testbed.timeouts.stretched = stretched
+    testbed.timeouts.slowdown = slowdown
     given: list[float] = []
 
     class Lasting(Instance):

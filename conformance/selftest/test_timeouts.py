@@ -1,4 +1,4 @@
-"""Waits of tests: full waits, waits that are not repeated, and late answers."""
+"""Waits of tests: timeouts, waits that are not repeated, and late answers."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -85,7 +85,7 @@ def test_a_wait_is_not_repeated(trial: Trial) -> None:
     assert trial.seconds < RESPONSE
     assert [fact.kind for fact in result.evidence] == [Kind.NOT_REPEATED]
     assert result.verdict == "inconclusive"
-    assert result.detail == "not repeated: Ready did not come in full time; see a"
+    assert result.detail == "not repeated: the wait for Ready timed out before; see a"
 
 
 @pytest.mark.parametrize(

@@ -75,13 +75,13 @@ class Caller(Connections):
 
     def begin(self, method: str, *params: Any, **more: Any) -> asyncio.Task[Answer]:
         """Start an operation that calls a procedure; `more` are its further arguments."""
-        self._raise_if_expired()
+        self._raise_if_repeated()
         self._called[method] += 1
         operation = self.session.operate("call", method=method, params=list(params), **more)
         self._running.append(asyncio.create_task(operation))
         return self._running[-1]
 
-    def _raise_if_expired(self) -> None:
+    def _raise_if_repeated(self) -> None:
         """Raise Violation if the client has sent a request a second time."""
         for session in self.sessions:
             for message in session.unread_messages(REQUEST, where=self._concerns):
@@ -328,12 +328,12 @@ class Caller(Connections):
     ) -> Answer:
         operated = self.session.instance.upper.operated
         seconds = own + 2 * self.session.instance.configuration.seconds("response")
-        self._raise_if_expired()
+        self._raise_if_repeated()
         try:
             with self.session.deadline("the end of a call", seconds) as left:
                 return await in_time(asyncio.shield(running), left)
         except TimeoutError:
-            self._raise_if_expired()
+            self._raise_if_repeated()
             if not operated.answered and not await self._iut.cached("answers", self._can_answer):
                 # The client may have exited without flushing its output.
                 operated.take("call", False)
