@@ -240,7 +240,7 @@ def _has_only_floods(results: Iterable[Result]) -> bool:
 def _undecided_cause(
     kind: Kind, results: Sequence[Result], configuration: Configuration
 ) -> Iterator[dict[str, Any]]:
-    """The flood, or the late answers, that kept tests from a decision, if there were any."""
+    """The cause for a flood or for late answers, because of which tests were not decided."""
     met = [(fact, result) for result in results for fact in result.evidence if fact.kind is kind]
     if not met:
         return

@@ -185,7 +185,7 @@ def _absences(fact: Evidence) -> set[Absence]:
 def _missing_by_requirement(
     against: Sequence[tuple[Evidence, Result]], protocol: Protocol
 ) -> dict[str, set[Absence]]:
-    """The messages whose absence each requirement failed for, by requirement."""
+    """The missing messages that violated each requirement, by requirement."""
     found: dict[str, set[Absence]] = {}
     for fact, result in against:
         presumed = protocol.prerequisites(fact.requirement)

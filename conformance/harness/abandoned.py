@@ -1,8 +1,8 @@
 """Remove what killed runs have left behind: folders, processes and shared-memory objects.
 
-Nothing can clean up after SIGKILL. Each run therefore has a folder, which it locks while it lives.
-A journal in this folder has the marks of its programs and the names of its objects. The next run
-removes everything that the journal of a folder without a lock names.
+A run that gets SIGKILL cannot clean up. Therefore each run has a folder, which it locks until it
+exits. A journal in this folder contains the marks of its programs and the names of its objects. The
+next run removes everything that the journal of a folder without a lock names.
 """
 
 import contextlib
@@ -73,9 +73,9 @@ def temporary() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def folder(prefix: str) -> Iterator[Path]:
-    """Yield a new folder that is locked while this process lives.
+    """Yield a new folder that is locked until this process exits.
 
-    Folders with this prefix that belong to no living process are removed first.
+    Folders with this prefix that belong to no running process are removed first.
     """
     _remove(prefix)
     with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as made:

@@ -64,7 +64,7 @@ _UNHANDLED = re.compile(
 )
 """Texts by which a runtime reports an unhandled error.
 
-A program that exits on purpose writes a text of its own.
+If a program exits intentionally, its output does not contain these texts.
 """
 
 
@@ -76,8 +76,8 @@ def has_unhandled_error(output: str) -> bool:
 def explaining_line(output: str) -> str:
     """Return the line that explains the end, or else the last line.
 
-    Only this line becomes part of a verdict's text, even if a program logs much. The innermost
-    reason below a line "Caused by:" is appended to the line.
+    Only this line becomes part of a verdict's text. The innermost reason below a line "Caused by:"
+    is appended to the line.
     """
     found = _python_error(output) or _runtime_error(output)
     if reason := _reason(output):

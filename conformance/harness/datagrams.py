@@ -56,7 +56,7 @@ class DatagramLink(Link):
         await asyncio.sleep(0.001)
 
     def finish(self) -> None:
-        """Do nothing: a datagram socket has no direction that could end."""
+        """Do nothing, because a datagram socket has no end of a direction."""
 
     async def close(self) -> None:
         if not self._shared:

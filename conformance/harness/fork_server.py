@@ -33,7 +33,7 @@ class Forked:
 
     async def _end(self, reader: asyncio.StreamReader) -> None:
         code = await _line(reader)
-        # A fork server that has ended has killed its mocks before.
+        # A fork server kills its mocks before it exits.
         self.returncode = -signal.SIGKILL if code is None else code
         self._writer.close()
 
@@ -60,7 +60,7 @@ async def fork(
         if pid is None:
             raise OSError("the fork server forked no mock")
     except BaseException:
-        # The fork server ends a mock whose client has closed.
+        # If this socket is closed, the fork server kills the mock.
         writer.close()
         raise
     return Forked(pid, reader, writer)
@@ -104,7 +104,7 @@ def start(module: str) -> socket.socket:
 
 
 def _end(asking: socket.socket, server: subprocess.Popen[bytes]) -> None:
-    """End the fork server, so that no process remains."""
+    """Stop the fork server, so that no process remains."""
     asking.close()
     try:
         server.wait(EXIT_TIME)
@@ -114,7 +114,7 @@ def _end(asking: socket.socket, server: subprocess.Popen[bytes]) -> None:
 
 
 async def _line(reader: asyncio.StreamReader) -> int | None:
-    """Return the number on the next line; None at the end of the stream."""
+    """Return the number on the next line, or None at the end of the stream."""
     try:
         return int(await reader.readline())
     except (OSError, ValueError):

@@ -61,7 +61,7 @@ class Instance:
         self.has_spoken = False
         """True once the IUT has sent a message, which shows that it has started."""
         self.narrow = False
-        """True to keep few bytes under way from the IUT, over TCP only."""
+        """True to keep few bytes in transit from the IUT, over TCP only."""
         self.connections = 0
         """Number of connections so far."""
         self.errors: Link | None = None

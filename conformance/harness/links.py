@@ -17,7 +17,7 @@ from conformance.exits import WrongUsage
 from conformance.harness import socket_backlog
 
 CHUNK = 256 * 1024
-# bytes in the receive buffer and in a segment, if few bytes should be under way
+# bytes in the receive buffer and in a segment, if few bytes should be in transit
 _NARROW, _SEGMENT = 1024, 128
 # below /proc/net; the key is True for datagrams
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}
@@ -264,7 +264,7 @@ def parse_address(address: str) -> tuple[str, int] | str:
 
 
 async def connect(address: str, tls: ssl.SSLContext | None = None, *, narrow: bool = False) -> Link:
-    """Connect once. ``narrow``: keep few bytes under way from the peer, over TCP only.
+    """Connect once. ``narrow``: keep few bytes in transit from the peer, over TCP only.
 
     Raises OSError if nothing accepts the connection.
     """

@@ -1,9 +1,9 @@
 """Shared-memory objects: opened by name, read and written bytewise.
 
-An object can belong to the IUT, which can shorten or remove it at any time. The suite therefore
-reads and writes through the file: missing bytes are then an error and no signal. Only the mutex
-uses a memory map, whose loss the suite survives: see `conformance.bus_errors`. Only ``remove``
-unlinks objects, because Python's resource tracker does not know them.
+The IUT can shorten or remove an object at any time. Therefore the suite reads and writes the file:
+missing bytes then cause an error and no signal. Only the mutex uses a memory map. The suite
+survives the loss of the map: see `conformance.bus_errors`. Only ``remove`` unlinks objects, because
+Python's resource tracker does not know them.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A process of an IUT: started in its own group, and ended with all children."""
+"""A process of an IUT. It is started in its own group, and stopped with all children."""
 
 import asyncio
 import contextlib
@@ -233,7 +233,7 @@ class Process:
                 self._signal(signal.SIGTERM)
                 await self.wait(GRACE)
         finally:
-            # Also after an interrupt.
+            # The children are also killed after an interrupt.
             self._signal(signal.SIGKILL)
             # Children that left the process group still have the mark in their environment.
             sweep(abandoned.MARK, self._mark, self._before)

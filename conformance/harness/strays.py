@@ -1,8 +1,8 @@
 """Find and remove processes and shared-memory objects that IUTs leave behind.
 
-A process can leave its session and empty its environment, so that no mark identifies it. Its
-parent still does: the suite is the subreaper of all programs that it starts. Every orphan among
-them becomes the suite's own child.
+A process can leave its session and clear its environment, so that no mark identifies it. The suite
+is the subreaper of all programs that it starts. Therefore each orphan among them becomes a child of
+the suite.
 """
 
 import contextlib

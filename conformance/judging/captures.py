@@ -25,7 +25,7 @@ _BLANKS = str.maketrans("\t\r\n", "   ")
 
 
 class CaptureError(WrongUsage):
-    """A capture file that cannot be read; the text names file, line and cause."""
+    """A capture file that cannot be read. The text names the file, the line and the error."""
 
 
 @dataclass(frozen=True, slots=True)

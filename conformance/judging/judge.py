@@ -87,8 +87,8 @@ class Judge:
     """Apply codec, schemas and oracle to one session.
 
     ``judged`` are the roles whose violations count; the other roles only move the oracle.
-    ``fragment``: the session is a mere list of messages. Schemas apply; of the oracle's findings,
-    only those apply that need no peer.
+    ``fragment``: the session is only a list of messages. Then schemas apply, and those findings of
+    the oracle that need no peer.
     ``transport`` is the transport of the session; by default, the first transport of its roles.
     ``conversation`` is the state shared with the oracles of the IUT's other sessions. ``shows``
     counts what the session shows.
