@@ -48,12 +48,7 @@ PURE = ("codec", "oracle", "judge", "verdicts", "segmentation", "schemas", "keyw
 PENDING: tuple[str, ...] = (
     "conformance/iut.py",
     "conformance/running/testbed.py",
-    "mocks/deltarobot/exercise.py",
-    "mocks/deltarobot/machine.py",
-    "mocks/deltarobot/picture.py",
     "mocks/openroberta/variants/lab.py",
-    "mocks/vexide/programs.py",
-    "schemas/simspark/requirements.yaml",
 )
 
 pytestmark = pytest.mark.skipif(

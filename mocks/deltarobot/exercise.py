@@ -1,4 +1,4 @@
-"""The exercise of the reference server: a curve in space, and a hand that follows the curve."""
+"""The exercise of the reference server: a curve, and a hand that follows the curve."""
 
 from dataclasses import dataclass
 from math import cos, pi, sin, sqrt
@@ -35,9 +35,10 @@ CURVES = {"circle": circle, "eight": eight, "line": line, "helix": helix}
 
 
 def read(path: Path) -> list[Vector]:
-    """Read a curve from a file: a JSON or YAML list of points [X, Y, Z] in m.
+    """Read a curve from a JSON or YAML file.
 
-    Raises ValueError if the contents are wrong, OSError if the file cannot be read.
+    The file contains a list of points [X, Y, Z] in metres. Raises ValueError if the contents are
+    wrong, and OSError if the file cannot be read.
     """
     points = option_files.load(path)
     if not isinstance(points, list) or not points:

@@ -1,4 +1,4 @@
-"""The exercise robot of the reference server: one exercise at a time, seen by every client."""
+"""The exercise robot of the reference server. All clients see the same exercise."""
 
 import asyncio
 from typing import Any, Protocol

@@ -6,7 +6,7 @@ WIDTH, HEIGHT = 60, 20
 
 
 def draw(curve: list[list[Any]], position: list[Any] | None) -> str:
-    """Return dots for the curve's points and an O for the actuator; empty if there are none."""
+    """Draw the curve as dots and the actuator as O. Return an empty text without both."""
     dots = [spot for point in curve if (spot := _spot(point))]
     actuator = _spot(position) if position else None
     seen = [*dots, *([actuator] if actuator else [])]

@@ -126,7 +126,7 @@ def demo(robot: Robot) -> Iterator[None]:
 def tour(robot: Robot) -> Iterator[None]:
     """Cause every event in each of its forms until the session ends.
 
-    One part runs every 25 steps.
+    A part runs every 25 steps.
     """
     for turn in itertools.count():
         for part in (_shapes, _words, _links, _drives):
