@@ -122,10 +122,10 @@ def name_of_begun(data: bytes) -> str:
 def misfit(data: bytes, intended: bool = False) -> str | None:
     """Return an error text if the first message has the wrong length, else None.
 
-    The function looks for a known identifier at every place before the announced end of a message
-    of fixed length. It also looks where numbers of twice the size would end. With ``intended``,
-    bytes after the message can be an intended unknown message. They then count as an error only if
-    a second known message follows.
+    The function searches a message of fixed length for a known identifier before its announced end.
+    It also checks the place where numbers of twice the size would end. With ``intended``, the bytes
+    after the message can be an intended unknown message. They then count as an error only if a
+    second known message follows.
     """
     known = layouts()
     entry = known.get(_identifier(data, 0))

@@ -1,7 +1,8 @@
 """Ends of sessions that show nothing about the IUT.
 
-The specification lets either side end a session at any time. It also lets a side drop a peer whose
-handshake does not arrive in some amount of time. On a busy machine, a handshake can be too late.
+The specification permits both sides to end a session at any time. A side can also disconnect if the
+handshake of its peer does not arrive in some amount of time. On a busy machine, a handshake can be
+too late.
 """
 
 import contextlib
@@ -24,8 +25,8 @@ NEARLY = 0.8  # share of the handshake time before which an end has another reas
 async def excuse_end(iut: Iut, session: Session) -> AsyncIterator[None]:
     """Raise another conclusion instead of a Violation if the end of the session explains it.
 
-    The conclusion is Inconclusive if the IUT ends plain sessions, too. It is Hindered if the
-    machine was so busy that the IUT can have given up our handshake.
+    The conclusion is Inconclusive if the IUT also ends plain sessions. It is Hindered if the
+    machine was so busy that the handshake of the suite can have been too late.
     """
     before = iut.testbed.timeouts.crowding.lost()
     try:

@@ -177,10 +177,10 @@ def chunks(pieces: Iterable[bytes]) -> bytes:
 
 
 class Decoder:
-    """Decoder for one direction of one connection; its first bytes show which direction.
+    """Decoder for one direction of a connection. The first bytes show the direction.
 
     Decoding stops after three events: a message above `limit` bytes (`Oversized`), a `TlsHello`,
-    and bytes that are not HTTP. `lost` then says what is wrong; otherwise it is empty.
+    and bytes that are not HTTP. `lost` is then the reason, otherwise empty.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:

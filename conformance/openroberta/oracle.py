@@ -81,8 +81,7 @@ class _Robot:
     missed: StrEnum | None = None
     """The step to assume if the robot did not read its last answer; None if it surely read it."""
     pushed_early: bool = False
-    """True once the robot pushed while a push was unanswered. Its later steps are then uncertain.
-    """
+    """True after a push while another push was unanswered: later steps are then uncertain."""
 
     @property
     def step(self) -> StrEnum:

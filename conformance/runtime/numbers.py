@@ -1,8 +1,8 @@
 """Compares values that a peer may have kept in a float of 32 bits.
 
 MessagePack has floats of 32 and of 64 bits, and a parameter of the type `float` has 32 bits. A
-float is therefore compared within single precision. Nothing is required of a float beyond its
-range, except that the value stays at that end of the range.
+float is therefore compared within single precision. A number beyond the range of single precision
+must only stay at that end of the range.
 """
 
 import math

@@ -51,7 +51,7 @@ _MIN_OBJECTS = 100  # objects; for fewer objects a regular expression saves no t
 
 
 class Malformed(Exception):
-    """The bytes begin no MessagePack object; the text says why."""
+    """The bytes are not the beginning of a MessagePack object. The text is the reason."""
 
 
 class Ending:

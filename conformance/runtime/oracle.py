@@ -286,8 +286,8 @@ class Oracle:
     def _stray(self, number: Any, wrong: list[Finding]) -> list[Finding]:
         """Return the findings about a response without its request.
 
-        It is another client's, or answers a notification, or has a wrong id (``wrong``). After
-        notifications, this is open as long as a request is.
+        The response belongs to another client, answers a notification, or has a wrong id
+        (``wrong``). After notifications, an open request delays this decision.
         """
         known = type(number) is int
         if known and self._conversation.is_used_elsewhere(number, self):

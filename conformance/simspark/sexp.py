@@ -1,9 +1,9 @@
 """Reads and writes S-expressions: lists of lists and atoms. Every atom is a string as written.
 
-Reading and writing do not recurse, so depth costs memory and no stack. A text with matching
+Reading and writing do not recurse, so deep lists need memory but no stack. A text with matching
 brackets and moderate depth is rewritten as JSON, because Python's JSON reader is the fastest reader
-of nested lists. Every sound message is such a text. Any other text is read token by token. Only if
-this fails too, a further pass finds the error and its offset.
+of nested lists. Every correct message is such a text. Any other text is read token by token. If
+this also fails, another pass finds the error and its offset.
 
 White space is the white space of ASCII. All other characters except brackets are part of atoms,
 because the specification has no quotes and no comments.
@@ -102,7 +102,7 @@ def _depth(data: bytes) -> int | None:
 
 
 def _read_as_json(data: bytes) -> list[Expression]:
-    """Read all expressions of a text whose brackets match, by way of JSON."""
+    """Read all expressions of a text with matching brackets: convert the text to JSON."""
     if b'"' in data or b"\\" in data:
         data = data.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
     tokens = data.replace(b"(", b" ( ").replace(b")", b" ) ").split()

@@ -188,7 +188,7 @@ async def test_a_message_and_a_half(iut: Iut) -> None:
 
 @requirement("frame.fixed-lengths")
 async def test_every_fixed_size(iut: Iut) -> None:
-    """The IUT reads as many bytes as the size identifier says, also of unknown messages.
+    """The IUT reads messages of each defined size completely, known and unknown messages.
 
     Sizes for which the IUT closes the connection are left out.
     """

@@ -125,9 +125,8 @@ async def _first(session: Session, left: Countdown) -> Message | None:
 class Plain:
     """The errors of the plainest exercise.
 
-    ``about`` is the requirement that its curve, or all its numbers, violate; else empty.
-    ``changed`` are the progress messages whose numbers differ from the set ones although the rest
-    is right.
+    ``about`` is the requirement that its curve or all its numbers violate, or empty. ``changed``
+    contains the progress messages with wrong numbers, if everything else is correct.
     """
 
     about: str = ""

@@ -74,8 +74,7 @@ async def test_thrown_away(iut: Iut) -> None:
         if await tester.offers("pair"):
             entered = await tester.run_operation("pair", token=robot.token)
             check(
-                # Some labs serve any robot that pushes or whose token was entered: this shows no
-                # registration.
+                # Some labs serve robots without a registration. Then a served push shows nothing.
                 not await is_serving(tester, robot) or await can_serve_unregistered(tester),
                 "no registration by a request without a field",
                 f"{robot.token} could push (token {'entered' if entered.ok else 'not entered'})",

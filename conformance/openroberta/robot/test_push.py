@@ -1,4 +1,4 @@
-"""Tests of pushes: a robot pushes again and again, waits, and survives unusual answers."""
+"""Tests of pushes: a robot pushes repeatedly, waits, and survives unusual answers."""
 
 import asyncio
 import json

@@ -200,11 +200,11 @@ async def raise_if_storming(
     refuse: Callable[[Exchange], Awaitable[None]],
     usual: tuple[float, float],
 ) -> None:
-    """Refuse ten tries. Raises Violation if five in a row came without pauses.
+    """Refuse ten tries. Raises Violation if five successive tries came without pauses.
 
-    A pause lasts from the end of an answer to the next try; ``usual`` are the least and the most of
-    it that robot and machine need in any case. Raises Hindered if the machine was so busy that this
-    does not decide.
+    A pause lasts from the end of an answer to the next try. ``usual`` contains the shortest and the
+    longest time that robot and machine need without a pause. Raises Hindered if the machine is too
+    busy for a decision.
     """
     loop, (least, most) = asyncio.get_running_loop(), usual
     pauses: list[float] = []

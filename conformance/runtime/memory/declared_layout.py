@@ -9,7 +9,7 @@ from conformance.runtime.memory.layout import TIMESTAMP, Field, Layout, width
 
 
 class LayoutError(ValueError):
-    """A layout that is impossible; the text says why."""
+    """An impossible layout. The text is the reason."""
 
 
 def parse_layout(raw: Any, peripheral: Peripheral) -> Layout:

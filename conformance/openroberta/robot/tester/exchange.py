@@ -38,13 +38,12 @@ class Exchange:
         self.message = message
         self.at = asyncio.get_running_loop().time()
         self.again: Callable[[Exchange], Awaitable[None]] | None = None
-        """Gives another request the same answer that this request got; None after a refusal."""
+        """A function that repeats the answer for another request, or None after a refusal."""
         self.answered = False
         self.unread = 0
-        """Number of answers in a row that the robot evidently did not read.
-        """
+        """Number of successive answers that the robot evidently did not read."""
         self._given = ""
-        self._in_vain = False
+        self._was_unsent = False
 
     @property
     def name(self) -> str:
@@ -85,7 +84,7 @@ class Exchange:
         The tester then repeats that answer. An answer is lost if the robot had closed the
         connection before, or has reset it.
         """
-        lost = before._in_vain or before.session.reset
+        lost = before._was_unsent or before.session.reset
         if lost and before._given in _CALLED_AWAY.get(self.name, ()):
             self.unread = before.unread + 1
         return 0 < self.unread <= _MAX_UNREAD
@@ -112,7 +111,7 @@ class Exchange:
         decoder, before = Decoder(), len(self.session.sent)
         self._given = next((f.name for f in [*decoder.feed(data), *decoder.end()] if f.name), "")
         await self.session.send_bytes(data, segmentation=segmentation)
-        self._in_vain = len(self.session.sent) == before
+        self._was_unsent = len(self.session.sent) == before
 
     async def end(self) -> None:
         """Close the connection after the bytes that were sent."""

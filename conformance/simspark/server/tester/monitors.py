@@ -215,8 +215,7 @@ class Watch:
         await self.session.send_bytes(prefix + command)
         try:
             await self.wait_until(
-                # Earlier input, for example a ball read from a wrong command, can score a goal
-                # meanwhile.
+                # Earlier input, for example a ball read from a wrong command, can score a goal.
                 lambda view: view.value("score_left") in (goals, goals + 1),
                 f"show a score that was set after {after}",
                 within=self.effect_deadline(),
@@ -378,7 +377,7 @@ async def watch_server(
         )
         watch = Watch(session, iut)
         await watch.wait_until(
-            # If the introduction has no play_mode, another check reports that; do not wait for it.
+            # Another check reports a missing play_mode, so this wait does not need it.
             lambda view: (
                 view.play_modes and view.fulls and (view.fulls > 1 or "play_mode" in view.state)
             ),
