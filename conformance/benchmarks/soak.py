@@ -6,9 +6,9 @@ Each mock is a separate process (`soak_mock`), with a user if it takes operation
 Peers connect to the servers, and replay the captures of their protocol, including violations
 (`soak_peers`). A mock whose session has ended is started again.
 
-At the end, the program prints a line for each mock. It has the states after the first and last
-periods, and the ratio of the latencies. A latency is that of the fastest tenth of answers, because
-slower answers depend on how busy the machine is.
+At the end, the program prints a line for each mock. The line contains the states after the first
+and last periods, and the ratio of the latencies. A latency is that of the fastest tenth of answers,
+because slower answers depend on the load of the machine.
 """
 
 import argparse
@@ -201,7 +201,7 @@ async def soak(
     mocks = {role: Soaked(role, CAST[role], places) for role in _with_company(roles)}
     playing: list[asyncio.Task[None]] = []
     if this := asyncio.current_task():
-        # Before this program exits, its mocks must be ended.
+        # The mocks must exit before this program.
         loop.add_signal_handler(signal.SIGTERM, this.cancel)
     try:
         for mock in mocks.values():

@@ -5,8 +5,8 @@
 A `conformance proxy` relays between the mock of each server and its clients. A client's mock
 connects repeatedly, and so do visitors that replay captures, including violations (`soak_peers`).
 
-At the end, the program prints a line for each proxy, and one for its judge. It has the states after
-the first and last periods, and the CPU seconds.
+At the end, the program prints a line for each proxy, and one for its judge. A line contains the
+states after the first and last periods, and the CPU seconds.
 """
 
 import argparse

@@ -2,10 +2,10 @@
 
     python -m conformance.benchmarks.strangers [--verbose] [PROGRAM[:SWITCH]…]
 
-The table has a line for each run. A line has the program, its switch, and whether the verdicts and
-the causes are right. The number of causes, the seconds, the number of replays if the report has it,
-and the first cause follow. The switch "sound" is the program without a mistake. Without names
-everything is tried.
+The table has a line for each run. A line contains the program, its switch, and the correctness of
+the verdicts and of the causes. The number of causes, the seconds, the number of replays and the
+first cause follow. The switch "sound" is the program without a mistake. Without names everything is
+tried.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Check that an oracle forgives messages that were in flight when the peer sent something.
+"""Check that an oracle accepts messages that were in flight.
 
 In a golden session, the messages of a side arrive before the other side sends its next message.
 Over a slow network the other side can also send its message earlier. The sender of the messages in
-flight sees no difference, and stays sound: the oracle may find nothing new about this sender.
+flight cannot see the difference. Therefore the oracle must not find a new violation of this sender.
 
-An order in which the earlier side itself violates something is left out: this side needed what was
-in flight.
+An order in which the earlier side violates a requirement is left out, because this side needed the
+messages in flight.
 """
 
 from collections.abc import Iterator, Sequence
@@ -109,7 +109,7 @@ def _delay_sender(events: Sequence[Event], sender: str, lag: int) -> Iterator[Ev
     waiting: list[tuple[int, Event]] = []
     sent = 0
     for event in events:
-        # A new connection is seen by both sides: nothing passes it.
+        # Both sides see a new connection, so no event moves beyond it.
         due = len(waiting) if event.sender is None else 0
         if event.sender == sender:
             sent += 1

@@ -74,8 +74,8 @@ def _words(protocol: Protocol) -> Iterator[str]:
         for problem in _unknown("means", message.shown_by, _means(protocol, message.sender)):
             yield f"{file}: messages: {message.name}: shown_by: {problem}"
     for role in protocol.roles.values():
-        # A peer need not be a role: it can be a program that only listens. But two roles must name
-        # each other.
+        # A peer need not be a role, because it can be a program that only listens. Two roles that
+        # are peers must name each other.
         facing = [other.name for other in protocol.roles.values() if other.peer == role.name]
         for problem in _unknown("peer", [role.peer], facing or [role.peer]):
             yield f"{file}: roles.{role.name}.peer: {problem}"
@@ -139,7 +139,7 @@ def _marks(protocol: Protocol, path: str, node: Any, known: Collection[str]) -> 
             for problem in _unknown("schema", [target], known):
                 yield f"$ref: {problem}"
         if isinstance(node.get("pattern"), str) and not node.get("x-words"):
-            yield f"{node['pattern']}: a pattern needs x-words, which say it to a reader"
+            yield f"{node['pattern']}: a pattern needs x-words, which describe it"
         for item in node.values():
             yield from _marks(protocol, path, item, known)
 
