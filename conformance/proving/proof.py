@@ -187,7 +187,7 @@ def _prepare(roles: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def _mark_processes() -> Iterator[None]:
-    """Mark every process started here, so that processes that outlive a trial are ended."""
+    """Mark every process that starts in the block, and kill those that remain after it."""
     mark = uuid.uuid4().hex
     os.environ[_MARK] = mark
     try:

@@ -1,4 +1,4 @@
-"""The causes of a report, one entry for each thing to mend."""
+"""The causes of a report, with one entry for each mistake of the IUT."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

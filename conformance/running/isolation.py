@@ -505,7 +505,7 @@ class _Player:
             await session.send_bytes(step.data)
 
     async def _wait_for_answers(self, count: int) -> None:
-        """Wait until so many operations are answered, or all, but at most `_REPLY_TIME`."""
+        """Wait until ``count`` operations, or all, are answered, but at most `_REPLY_TIME`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_REPLY_TIME):
                 while running := [task for task in self._operations if not task.done()]:

@@ -105,7 +105,7 @@ async def check_changes(iut: Iut, operation: str, fields: list[str], *values: st
             push = await tester.repeats(push, 1)
             assert_tells(push, fields, value)
             push = await tester.repeats(push, 1)
-            # A value that it never had before has changed once more by itself: a voltage sinks.
+            # A new value has changed once more by itself, because a voltage sinks.
             if any(same(one, old) for one in values_of(push, fields) for old in before):
                 assert_tells(push, fields, value)
             before.append(value)

@@ -198,7 +198,7 @@ async def test_a_hinge_turns_by_one_of_several_messages(iut: Iut) -> None:
 
     async with iut.instance() as instance, play_agent(iut, instance) as agent:
         await check_turns(iut, agent, 2.0)
-        await check_turns(iut, agent, -2.0, " amid six other messages", between, None)
+        await check_turns(iut, agent, -2.0, " among six other messages", between, None)
 
 
 @requirement("agents.effectors")
