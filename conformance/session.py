@@ -278,7 +278,7 @@ class Session(Wire):
         wait = Wait((what,) if what else names, certain, requirement)
         start = self._cursor
 
-        def found() -> bool:
+        def find() -> bool:
             while self._cursor < len(self.received):
                 message = self.received[self._cursor]
                 self._cursor += 1
@@ -286,11 +286,11 @@ class Session(Wire):
                     return True
             return False
 
-        came = found()
+        came = find()
         if not (came or self.ended or flow):
             self._raise_if_timed_out_before(wait)
         awaited = self._awaited(names, wait, within, flow)
-        if came or await self._wait_until(found, lambda: self._deadline(awaited), wait):
+        if came or await self._wait_until(find, lambda: self._deadline(awaited), wait):
             message = self.received[self._cursor - 1]
             self._raise_if_late(awaited, expected, message)
             return message
@@ -427,7 +427,7 @@ class Session(Wire):
         seconds = self._timeout_of(self.seconds("quiet") if within is None else within)
         began, index = self.now, self._cursor
 
-        def found() -> bool:
+        def find() -> bool:
             nonlocal index
             while index < len(self.received):
                 index += 1
@@ -435,7 +435,7 @@ class Session(Wire):
                     return True
             return False
 
-        if not await self._wait_until(found, lambda: began + seconds(), wait):
+        if not await self._wait_until(find, lambda: began + seconds(), wait):
             if within is not None:
                 self._miss(wait)
             return None

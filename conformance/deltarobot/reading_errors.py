@@ -48,11 +48,11 @@ async def are_lengths_reversed(iut: Iut) -> bool:
     these bytes. An IUT that reads contents as messages also understands it after fewer bytes.
     """
 
-    async def found() -> bool:
+    async def find() -> bool:
         fewer = await _is_in_step_after(iut, _REVERSED - _PERIOD)
         return not fewer and await _is_in_step_after(iut, _REVERSED)
 
-    return await iut.cached("lengths turned", found)
+    return await iut.cached("lengths turned", find)
 
 
 async def _is_in_step_after(iut: Iut, size: int) -> bool:

@@ -60,13 +60,13 @@ async def _raise_if_hindered(iut: Iut, session: Session, lost: float) -> None:
 async def time_of_a_silent_peer(iut: Iut) -> float:
     """Return the seconds for which the IUT keeps a silent peer; 0 means for ever."""
 
-    async def found() -> float:
+    async def find() -> float:
         async with iut.session() as silent:
             closed = await silent.until_closed(iut.configuration.max_wait)
             return end_time(silent) if closed else 0.0
 
     declared = iut.configuration.declared("handshake")
-    return declared if declared is not None else await iut.cached("time of a silent peer", found)
+    return declared if declared is not None else await iut.cached("time of a silent peer", find)
 
 
 def end_time(session: Session) -> float:

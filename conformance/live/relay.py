@@ -225,13 +225,13 @@ class _Datagrams(asyncio.DatagramProtocol):
         out.connect(self._target)
         self._out[address] = out
 
-        def answered() -> None:
+        def relay_answer() -> None:
             with contextlib.suppress(OSError):
                 data = out.recv(links.CHUNK)
                 self._transport.sendto(data, address)
                 self._watch.passed(self._numbers[address], self._side.server, data)
 
-        asyncio.get_running_loop().add_reader(out, answered)
+        asyncio.get_running_loop().add_reader(out, relay_answer)
 
     def _close(self, address: tuple[str, int]) -> None:
         self._watch.disturbed(self._numbers.pop(address), CUT)

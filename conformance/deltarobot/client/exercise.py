@@ -59,7 +59,7 @@ async def check_shown(
     facts: Mapping[str, Any] = {}
     right = False
 
-    async def decided() -> bool:
+    async def is_decided() -> bool:
         nonlocal state, facts, right
         state = await session.instance.upper("state")
         facts = _facts(state)
@@ -67,7 +67,7 @@ async def check_shown(
         # Reversed bytes are a final answer as well, so waiting longer is useless.
         return right or (what in facts and differs_by_byte_order(wanted, facts[what]))
 
-    await session.poll_until(decided, f"the {what} shown", "response", requirement)
+    await session.poll_until(is_decided, f"the {what} shown", "response", requirement)
     if right:
         return
     if not state.ok or not isinstance(state.result, dict):
@@ -120,7 +120,7 @@ async def _wrong_values(iut: Iut) -> Mapping[str, str]:
     If all values are wrong, the requirement is frame.floats for each, unless points are lost.
     """
 
-    async def found() -> Mapping[str, str]:
+    async def find() -> Mapping[str, str]:
         changed = {}
         async with open_session(Iut(iut.testbed, "")) as session:
             await session.send(curve(*PLAIN))
@@ -141,7 +141,7 @@ async def _wrong_values(iut: Iut) -> Mapping[str, str]:
             return changed
         return dict.fromkeys(changed, _FLOATS)
 
-    return await iut.cached("changed values", found)
+    return await iut.cached("changed values", find)
 
 
 async def shown_state(session: Session) -> Mapping[str, Any]:

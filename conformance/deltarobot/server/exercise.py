@@ -136,13 +136,13 @@ class Plain:
 async def plain(iut: Iut) -> Plain:
     """Find the errors of the plainest exercise, once in a run."""
 
-    async def found() -> Plain:
+    async def find() -> Plain:
         try:
             return await _plain(Iut(iut.testbed, ""))
         except Conclusion:
             return Plain()
 
-    return await iut.cached("plain exercise", found)
+    return await iut.cached("plain exercise", find)
 
 
 async def _plain(iut: Iut) -> Plain:

@@ -251,7 +251,7 @@ async def _open_next_client(
 ) -> AsyncIterator[Session]:
     """Open a session with the next client, without comparing with other numbers of clients."""
 
-    async def away(session: Session) -> bool:
+    async def refuses(session: Session) -> bool:
         try:
             await shake_hands(session)
         except Violation as none:
@@ -261,7 +261,7 @@ async def _open_next_client(
                 raise Violation(expected, none.came, requirement) from none
         return await _is_refused(session)
 
-    async with iut.connect(instance, is_refusing=away) as session:
+    async with iut.connect(instance, is_refusing=refuses) as session:
         if came := _refusal(session):
             raise Violation(expected, came, requirement)
         yield session

@@ -230,10 +230,10 @@ async def test_expectation(iut: Iut) -> None:
         session = await tester.connection()
         await session.send_bytes(head + line)
 
-        async def answers() -> bool:
+        async def has_answered() -> bool:
             return session.size > 0 or session.ended
 
-        if await session.poll_until(answers, "an answer to Expect: 100-continue", "response"):
+        if await session.poll_until(has_answered, "an answer to Expect: 100-continue", "response"):
             return
         await session.send_bytes(body)
         message = await Exchange(session, "Register").unless_closed("refuses.token")

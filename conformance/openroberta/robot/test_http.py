@@ -82,10 +82,10 @@ SPELLINGS: Mapping[str, Callable[[str, str], str]] = {
 async def test_header_names(iut: Iut, spelling: str) -> None:
     """Header names are in any case, and white space surrounds the values."""
 
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         await asked.raw(encode(value, SPELLINGS[spelling]))
 
-    await conversation(iut, answers)
+    await conversation(iut, answer)
 
 
 @requirement("http.header-names")
@@ -102,12 +102,12 @@ async def test_name_of_chunks(iut: Iut, spelling: str) -> None:
 async def test_name_of_connection(iut: Iut, spelling: str) -> None:
     """Connection means the same in any case: the robot does not use a closed connection."""
 
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         headers = {**value["headers"], "connection": "close"}
         await asked.raw(encode({**value, "headers": headers}, SPELLINGS[spelling]), ends=True)
 
     try:
-        await conversation(iut, answers)
+        await conversation(iut, answer)
     except Violation as wrong:
         wrong.shown_in(next(reversed(iut.sessions), None))
         if not await iut.cached("notes a close", lambda: _can_note_close(iut)):
@@ -118,11 +118,11 @@ async def test_name_of_connection(iut: Iut, spelling: str) -> None:
 async def _can_note_close(iut: Iut) -> bool:
     """Return True if the robot goes on after answers with Connection: close."""
 
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         headers = {**value["headers"], "connection": "close"}
         await asked.raw(encode({**value, "headers": headers}), ends=True)
 
-    return await _is_holding(conversation(Iut(iut.testbed, ""), answers))
+    return await _is_holding(conversation(Iut(iut.testbed, ""), answer))
 
 
 async def _is_holding(playing_it: Awaitable[None]) -> bool:
@@ -147,7 +147,7 @@ async def _in_chunks(
 ) -> None:
     """Send all answers in chunks of this size; `spell` writes the header field before them."""
 
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         if asked.message.value["version"] == "1.0":
             raise NotExercised("this robot uses HTTP/1.0, which has no chunks")
         top, _, body = encode(value).partition(b"\r\n\r\n")
@@ -157,14 +157,14 @@ async def _in_chunks(
         coded = b"\r\n".join([*lines, announced, b"", chunks(pieces)])
         await asked.raw(coded)
 
-    await conversation(iut, answers)
+    await conversation(iut, answer)
 
 
 @requirement("robustness.compressed")
 async def test_compressed(iut: Iut) -> None:
     """A program comes compressed with gzip if the robot accepts gzip."""
 
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         if asked.name == "DownloadRequest":
             taken = asked.message.value["headers"].get("accept-encoding", "")
             if not re.search(r"\bgzip\b(?! *; *q=0(\.0*)?\b)", taken):
@@ -173,7 +173,7 @@ async def test_compressed(iut: Iut) -> None:
             value = response(200, headers, gzip.compress(content(value)))
         await asked.answer(value)
 
-    await conversation(iut, answers)
+    await conversation(iut, answer)
 
 
 @requirement("http.persistence")
@@ -181,14 +181,14 @@ async def test_compressed(iut: Iut) -> None:
 async def test_closed_after_each(iut: Iut, length: bool) -> None:
     """The lab closes the connection after each answer, with or without a Content-Length."""
 
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         headers = {**value["headers"], "Connection": "close"}
         if not length:
             del headers["content-length"]
         await asked.raw(encode({**value, "headers": headers}), ends=True)
 
     try:
-        await conversation(iut, answers)
+        await conversation(iut, answer)
     except Violation as wrong:
         # A robot that needs a length also fails on chunks: report one fault, not two.
         if not length and not await iut.cached("reads chunks", lambda: _can_read_chunks(iut)):
@@ -204,10 +204,10 @@ async def _can_read_chunks(iut: Iut) -> bool:
 async def test_answers_in_http_1_0(iut: Iut) -> None:
     """The lab answers with HTTP/1.0, after which each connection is closed."""
 
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         await asked.raw(encode({**value, "version": "1.0"}), ends=True)
 
-    await conversation(iut, answers)
+    await conversation(iut, answer)
 
 
 @requirement("http.persistence")
@@ -230,11 +230,11 @@ async def test_closed_without_a_word(iut: Iut) -> None:
 async def test_kept_open(iut: Iut) -> None:
     """The lab keeps the connection open unless the robot asked to close it."""
 
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         kept = {**value["headers"], "Connection": "keep-alive"}
         await asked.answer(value if asked.closing else {**value, "headers": kept})
 
-    await conversation(iut, answers)
+    await conversation(iut, answer)
 
 
 CUTS: Sequence[Segmentation] = (byte_by_byte, in_halves, split_at([10, 40, -17, -3, -1]))
@@ -245,10 +245,10 @@ CUTS: Sequence[Segmentation] = (byte_by_byte, in_halves, split_at([10, 40, -17, 
 async def test_segmentation(iut: Iut, cut: Segmentation) -> None:
     """Answers in several segments mean the same as in one segment."""
 
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         await asked.answer(value, segmentation=cut)
 
-    await conversation(iut, answers)
+    await conversation(iut, answer)
 
 
 @requirement("http.json")
@@ -264,24 +264,24 @@ async def test_escaped_letters(iut: Iut) -> None:
 
 
 async def _spelt(iut: Iut, form: str) -> None:
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         if command := value.get("json", {}).get("cmd"):
             spelt = form.format(command=command, first=ord(command[0]), rest=command[1:])
             kind = {"Content-Type": "application/json"}
             value = response(200, kind, spelt.encode())
         await asked.answer(value)
 
-    await conversation(iut, answers)
+    await conversation(iut, answer)
 
 
 @requirement("robustness.charset")
 async def test_charset(iut: Iut) -> None:
     """Answers name the character set of their JSON."""
 
-    async def answers(asked: Exchange, value: Any) -> None:
+    async def answer(asked: Exchange, value: Any) -> None:
         if "json" in value:
             named = {**value["headers"], "content-type": "application/json; charset=utf-8"}
             value = {**value, "headers": named}
         await asked.answer(value)
 
-    await conversation(iut, answers)
+    await conversation(iut, answer)

@@ -181,7 +181,7 @@ async def usual_pause(iut: Iut) -> tuple[float, float]:
     The robot needs no pause there, so that this is the time that robot and machine need.
     """
 
-    async def found() -> tuple[float, float]:
+    async def find() -> tuple[float, float]:
         async with playing(iut) as tester:
             push, took = await tester.link(), []
             for _ in range(IN_A_ROW):
@@ -191,7 +191,7 @@ async def usual_pause(iut: Iut) -> tuple[float, float]:
                 took.append(push.at - answered)
             return min(took), max(took)
 
-    return await iut.cached("pause after repeat", found)
+    return await iut.cached("pause after repeat", find)
 
 
 async def raise_if_storming(

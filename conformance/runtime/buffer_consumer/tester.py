@@ -86,14 +86,14 @@ async def _comes_later(buffer: Buffer, name: str, value: Any, answer: Answer) ->
     ):
         return False
 
-    async def comes() -> bool:
+    async def comes_in_time() -> bool:
         later, wrong = await _read(buffer, name, value)
         if not wrong:
             buffer.reported[name] = later.result
         return not wrong
 
     session = buffer.tester.session
-    return await session.poll_until(comes, f"{name} at the next poll", "response")
+    return await session.poll_until(comes_in_time, f"{name} at the next poll", "response")
 
 
 async def _read(buffer: Buffer, name: str, value: Any) -> tuple[Answer, str]:

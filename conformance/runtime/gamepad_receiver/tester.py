@@ -71,11 +71,13 @@ class GamepadTester(Tester):
         about = self._requirement_for(about)
         found: list[Buffer | None] = []
 
-        async def there() -> bool:
+        async def is_there() -> bool:
             found[:] = [await self.buffer(index)]
             return found[0] is not None
 
-        if not await self.session.poll_until(there, "the buffer of a gamepad", "response", about):
+        if not await self.session.poll_until(
+            is_there, "the buffer of a gamepad", "response", about
+        ):
             raise Violation(f"a buffer for the gamepad {index}", "there is none", about)
         assert found[0] is not None
         return found[0]
@@ -92,7 +94,7 @@ class GamepadTester(Tester):
         about = self._requirement_for(about)
         fields = {f"read.params.{name}": value for name, value in values.items()}
 
-        async def there() -> bool:
+        async def is_there() -> bool:
             async with buffer.hold():
                 data = buffer.object.read()
                 return all(
@@ -101,7 +103,7 @@ class GamepadTester(Tester):
                 )
 
         within = self.session.countdown("response")
-        await self.session.poll_until(there, "the values of a gamepad", within, about)
+        await self.session.poll_until(is_there, "the values of a gamepad", within, about)
         image = await buffer.look()
         try:
             image.check_fields(fields, about)
@@ -124,11 +126,11 @@ class GamepadTester(Tester):
                     lx = number / _PLAIN
                     await plain.play({"0": pad(1, lx=lx)})
 
-                    async def there(lx: float = lx) -> bool:
+                    async def is_there(lx: float = lx) -> bool:
                         return bool(other.peek_at("read.params.lx") == lx)
 
                     within = plain.session.countdown("response")
-                    if not await plain.session.poll_until(there, "lx of a gamepad", within):
+                    if not await plain.session.poll_until(is_there, "lx of a gamepad", within):
                         return False
                 return True
 

@@ -56,7 +56,7 @@ async def expect_pad(
         pads = latest[0].value.get("gamepads")
         return pads.get(index, "no such gamepad") if isinstance(pads, dict) else pads
 
-    def right() -> bool:
+    def is_right() -> bool:
         return isinstance(pad(), dict) and not mark(pad()) and holds(pad())
 
     def about() -> str | None:
@@ -65,15 +65,15 @@ async def expect_pad(
         missing = "gamepad.index" if misnamed else EACH
         return wrong if isinstance(pad(), dict) else missing
 
-    async def comes() -> bool:
+    async def comes_in_time() -> bool:
         while session.unread_messages(GAMEPADS) and (message := await session.wait_for(GAMEPADS)):
             latest[:] = [message]
-            if right():
+            if is_right():
                 return True
         return False
 
     what = "a gamepad in its state"
-    if not (right() or await session.poll_until(comes, what, "response", about())):
+    if not (is_right() or await session.poll_until(comes_in_time, what, "response", about())):
         raise Violation(expected, f"received {short_json(pad())}", about(), latest[0].event)
     return pad()
 

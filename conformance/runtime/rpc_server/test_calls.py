@@ -326,11 +326,11 @@ async def _count_when_settled(
     """
     counts: list[int] = []
 
-    async def counted() -> bool:
+    async def has_counted() -> bool:
         counts.append(await _count_of_calls(session, next(numbers), name))
         return counts[-1] >= expected + len(counts)
 
-    await session.poll_until(counted, f"calls of {name}", within="response")
+    await session.poll_until(has_counted, f"calls of {name}", within="response")
     return len(counts), counts[-1]
 
 

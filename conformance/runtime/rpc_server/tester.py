@@ -192,7 +192,7 @@ async def plain_echo(iut: Iut, session: Session, params: list[Any]) -> Any:
     """
     echo = await find_echo(iut, session)
 
-    async def asked() -> Any:
+    async def ask() -> Any:
         error, result = await echo.call(session, 123, *params)
         if error is not None:
             raise Inconclusive(
@@ -200,7 +200,7 @@ async def plain_echo(iut: Iut, session: Session, params: list[Any]) -> Any:
             )
         return result
 
-    return await iut.cached(f"echo of {params}", asked)
+    return await iut.cached(f"echo of {params}", ask)
 
 
 async def check_hundred(iut: Iut, cut: Segmentation | None = None) -> None:
@@ -233,7 +233,7 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
     Raises Hindered if the server closes a second connection that is open at the same time.
     """
 
-    async def answered() -> bool:
+    async def has_answered() -> bool:
         plain = Iut(iut.testbed, "")
         async with plain.instance() as instance:
             for number in range(2):
@@ -254,7 +254,7 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
             raise Hindered(
                 "the server closes a connection that is opened while it serves another"
             ) from None
-        if not await iut.cached("a later client is answered", answered):
+        if not await iut.cached("a later client is answered", has_answered):
             about = "rpc.each-answered"
             raise Violation(missing.expected, missing.came, about) from missing
         raise
@@ -264,7 +264,7 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
 async def blame_errors(iut: Iut) -> AsyncIterator[None]:
     """Blame rpc.each-answered for failures in this block if nothing after an error is answered."""
 
-    async def answered() -> bool:
+    async def has_answered() -> bool:
         async with Iut(iut.testbed, "").session() as session:
             for number, name in enumerate((ABSENT, usual_procedure(iut)), 1):
                 await session.send(request(number, name))
@@ -279,7 +279,7 @@ async def blame_errors(iut: Iut) -> AsyncIterator[None]:
     try:
         yield
     except Violation as wrong:
-        if wrong.event is None and not await iut.cached("a request after an error", answered):
+        if wrong.event is None and not await iut.cached("a request after an error", has_answered):
             about = "rpc.each-answered"
             raise Violation(wrong.expected, wrong.came, about) from wrong
         raise
@@ -289,7 +289,7 @@ async def blame_errors(iut: Iut) -> AsyncIterator[None]:
 async def blame_pieces(iut: Iut) -> AsyncIterator[None]:
     """Blame encoding.segmentation for failures if the server never answers requests in pieces."""
 
-    async def answered() -> bool:
+    async def has_answered() -> bool:
         async with Iut(iut.testbed, "").session() as session:
             await session.send(request(1, usual_procedure(iut)), segmentation=byte_by_byte)
             answer = await session.wait_for(
@@ -300,7 +300,7 @@ async def blame_pieces(iut: Iut) -> AsyncIterator[None]:
     try:
         yield
     except Violation as wrong:
-        if not await iut.cached("a request in pieces is answered", answered):
+        if not await iut.cached("a request in pieces is answered", has_answered):
             raise Violation(wrong.expected, wrong.came, SEGMENTATION, wrong.event) from wrong
         raise
 

@@ -74,7 +74,7 @@ async def expect_update(
         return latest[0]
     within = change_deadline(session)
 
-    async def comes() -> bool:
+    async def comes_in_time() -> bool:
         while session.unread_messages(UPDATE) and (update := await session.wait_for(UPDATE)):
             latest[:] = [update]
             if holds(update):
@@ -86,7 +86,9 @@ async def expect_update(
     except Violation as missing:
         came = f"the last update was {short_json(latest[0].value)}" if latest else missing.came
         raise Violation(expected, came, requirement) from missing
-    if holds(latest[0]) or await session.poll_until(comes, "an update of it", within, requirement):
+    if holds(latest[0]) or await session.poll_until(
+        comes_in_time, "an update of it", within, requirement
+    ):
         return latest[0]
     raise Violation(expected, f"the last update was {short_json(latest[0].value)}", requirement)
 

@@ -201,11 +201,11 @@ async def _check_comes(tester: Tester, text: str) -> None:
     [wanted] = expressions(text)
     sent: list[list[Any]] = []
 
-    async def came() -> bool:
+    async def has_come() -> bool:
         sent[:] = [each for each in _commands(tester.connections) if each[0] == wanted[0]]
         return any(_equal(each, wanted) for each in sent)
 
-    if await tester.session.poll_until(came, "the command as it was asked for", "response"):
+    if await tester.session.poll_until(has_come, "the command as it was asked for", "response"):
         return
     if not sent:
         raise Inconclusive(f"did not receive the {wanted[0]} that the trainer was asked to send")

@@ -84,10 +84,10 @@ class Tester:
     async def has_received_commands(self, times: int) -> bool:
         """Return True once `times` messages have arrived, over any connection."""
 
-        async def came() -> bool:
+        async def has_come() -> bool:
             return len(self.connections.received) >= times
 
-        return await self.session.poll_until(came, "a command", "response")
+        return await self.session.poll_until(has_come, "a command", "response")
 
     async def say(self, text: str, *, segmentation: Segmentation | None = None) -> None:
         """Send one message, given as text on the wire without the length."""

@@ -130,7 +130,7 @@ async def test_ball_is_pushed_back(iut: Iut) -> None:
         track, far = _Track(watch.view, place), 0.0
         await _check_rolls(watch, place, 3, 0, "(ball (vel 3 0 0))")
 
-        def back(view: View) -> bool:
+        def is_back(view: View) -> bool:
             nonlocal far
             now = track.follow(view)[0]
             far = max(far, now)
@@ -138,7 +138,7 @@ async def test_ball_is_pushed_back(iut: Iut) -> None:
 
         await watch.command("(ball (vel -1.5 0 0))")
         await watch.wait_until(
-            back,
+            is_back,
             "show the ball rolling back after (ball (vel -1.5 0 0))",
             now=lambda _: f"it rolled {far:.2f} m and did not come back",
         )
@@ -193,7 +193,7 @@ async def _check_starts(watch: Watch, place: Place, command: str) -> None:
     """Raise Violation unless the ball starts from a place and moves along (-1, 2)."""
     last_clock, within = watch.view.clock, 0.0
 
-    def there(view: View) -> bool:
+    def is_there(view: View) -> bool:
         """Return True if the ball is near the place.
 
         The tolerance grows with the time between two states.
@@ -204,11 +204,11 @@ async def _check_starts(watch: Watch, place: Place, command: str) -> None:
         return place.is_occupied(view, within)
 
     await watch.wait_until(
-        there, f"show the ball near {place} after {command}", now=places_of_balls
+        is_there, f"show the ball near {place} after {command}", now=places_of_balls
     )
     near = place.nodes_within(watch.view, within)
 
-    def away(view: View) -> bool:
+    def is_away(view: View) -> bool:
         return any(
             number < len(view.poses)
             and view.poses[number][13] > place.y + ROLLED
@@ -216,7 +216,9 @@ async def _check_starts(watch: Watch, place: Place, command: str) -> None:
             for number in near
         )
 
-    await watch.wait_until(away, f"show the ball rolling away after {command}", now=places_of_balls)
+    await watch.wait_until(
+        is_away, f"show the ball rolling away after {command}", now=places_of_balls
+    )
 
 
 @requirement("ball.neither")
@@ -403,7 +405,7 @@ async def test_players_move_away(iut: Iut) -> None:
         await game.put("Right", Place(place.x, place.y + step))
         await watch.settle()
 
-        def away(view: View) -> bool:
+        def is_away(view: View) -> bool:
             return place.nodes_within(view, 0.65 * radius) <= near
 
         drop = encode(expressions("(dropBall)"))
@@ -413,7 +415,7 @@ async def test_players_move_away(iut: Iut) -> None:
         for commands in (drop, b"".join(encode(expressions(text)) for text in there) + drop):
             await watch.session.send_bytes(commands)
             await watch.wait_until(
-                away,
+                is_away,
                 f"show only the ball within {radius:g} m of its position",
                 now=lambda view: (
                     f"{len(place.nodes_within(view, 0.65 * radius) - near)} other nodes are there"

@@ -140,7 +140,7 @@ async def _is_shown(watch: Watch, left: int, right: int, how: str) -> None:
 async def _as_plain_scores(iut: Iut) -> AsyncIterator[None]:
     """Raise Inconclusive for a violation in this block if a plain command fails as well."""
 
-    async def shown() -> bool:
+    async def is_shown() -> bool:
         async with watch_server(Iut(iut.testbed, "")) as watch:
             await watch.session.send_bytes(_score(1, 1))
             try:
@@ -152,7 +152,7 @@ async def _as_plain_scores(iut: Iut) -> AsyncIterator[None]:
     try:
         yield
     except Violation as wrong:
-        if wrong.requirement is None and not await iut.cached("a plain score is shown", shown):
+        if wrong.requirement is None and not await iut.cached("a plain score is shown", is_shown):
             text = f"{wrong}; the states show no score of 1 to 1 after a plain command either"
             raise Inconclusive(text) from wrong
         raise

@@ -121,7 +121,7 @@ async def test_time(iut: Iut) -> None:
         for time in (round(0.5 * half, 2), round(0.25 * half, 2), int(0.7 * half) + 0.93, 0):
             short: list[str] = []
 
-            def there(view: View, time: float = time, short: list[str] = short) -> bool:
+            def is_there(view: View, time: float = time, short: list[str] = short) -> bool:
                 behind = time - view.clock
                 if 0.01 < behind < 1:
                     short.append(view.state["time"])
@@ -129,10 +129,10 @@ async def test_time(iut: Iut) -> None:
 
             await watch.command(f"(time {time})")
             await watch.wait_until(
-                there,
+                is_there,
                 f"show the time {time:g}",
                 now=lambda view: f"the time is {view.state.get('time')}",
-                then=there,
+                then=is_there,
             )
             # A clock that shows whole seconds can lag by up to one second.
             check(
@@ -175,15 +175,17 @@ async def test_score_stays(iut: Iut) -> None:
     async with watch_server(iut) as watch:
         await _check_scores(watch, 2, 1, "(score (left 2)(right 1))")
 
-        def changed(view: View) -> bool:
+        def has_changed(view: View) -> bool:
             return (view.value("score_left"), view.value("score_right")) != (2, 1)
 
-        stays = await watch.is_still_false(changed, OBSERVATION_TIME)
+        stays = await watch.is_still_false(has_changed, OBSERVATION_TIME)
         check(stays, "the score to stay 2 to 1", "it changed without a command")
         for text in OTHERS:
             await watch.command(text)
             await watch.wait_for_states(SETTLING_STATES)
-            check(not changed(watch.view), "the score to stay 2 to 1", f"it changed after {text}")
+            check(
+                not has_changed(watch.view), "the score to stay 2 to 1", f"it changed after {text}"
+            )
 
 
 @requirement("score.set")
@@ -377,21 +379,21 @@ async def test_end_of_a_half(iut: Iut) -> None:
             raise Inconclusive("the game does not begin with the first half")
         mode = watch.view.state.get("play_mode")
 
-        def ended(view: View) -> bool:
+        def has_ended(view: View) -> bool:
             return view.value("half") != 1 or view.state.get("play_mode") != mode
 
         await watch.command(f"(time {half - 5})")
-        early = not await watch.is_still_false(ended, watch.session.seconds("quiet"))
+        early = not await watch.is_still_false(has_ended, watch.session.seconds("quiet"))
         check(not early, "the first half to last its full time", f"it ended 5 s before {half:g} s")
         await watch.command(f"(time {half - 0.1})")
         await watch.wait_until(
-            lambda view: ended(view) or view.clock > half + 1,
+            lambda view: has_ended(view) or view.clock > half + 1,
             "show the time passing the end of the half",
             requirement="time.set",
             within=watch.session.seconds("response") + 1.5,
         )
         check(
-            ended(watch.view),
+            has_ended(watch.view),
             f"the first half to end at {half:g} s",
             f"the time is {watch.view.state.get('time')}, and half and play_mode are unchanged",
         )

@@ -243,7 +243,7 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
         fulls = watch.view.fulls
         await check_turns(iut, agent, 2.0, " during the game")
 
-        def turned(view: View) -> bool:
+        def has_turned(view: View) -> bool:
             now = view.scene.locals if view.scene else []
             return len(now) == len(before) and any(
                 max(abs(a - b) for a, b in zip(old[:11], new[:11], strict=True)) > 0.05
@@ -253,10 +253,12 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
         if not any(message.name == "PartialState" for message in watch.session.received):
             raise Inconclusive("the server sends only full scene graphs and no updates")
         try:
-            await watch.wait_until(turned, "show the hinge turning", now=lambda _: "no node turned")
+            await watch.wait_until(
+                has_turned, "show the hinge turning", now=lambda _: "no node turned"
+            )
         except Violation:
             await watch.command("(reqfullstate)")
-            if await watch.is_still_false(turned, watch.session.seconds("response")):
+            if await watch.is_still_false(has_turned, watch.session.seconds("response")):
                 raise NotExercised("the scene does not show the hinges of the robot") from None
             raise
         check(

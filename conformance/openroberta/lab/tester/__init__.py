@@ -80,7 +80,7 @@ class RobotsTester:
     async def offers(self, operation: str) -> bool:
         """Return True if the lab offers this operation. The operation is tried once in a run."""
 
-        async def asked() -> bool:
+        async def ask() -> bool:
             try:
                 # An unknown token tests the operation without any effect.
                 answered = await self.run_operation(operation, token=new_token())
@@ -93,7 +93,7 @@ class RobotsTester:
         hooks = self.iut.configuration.hooks
         if operation in hooks or not self.instance.upper.offers(operation):
             return operation in hooks
-        return await self._found_out(f"offers {operation}", asked)
+        return await self._found_out(f"offers {operation}", ask)
 
     async def require_operation(self, operation: str) -> None:
         """Raise NotExercised if the lab does not offer this operation."""

@@ -128,11 +128,11 @@ class Watch:
         """
         fulls, nodes = self.view.fulls, self.view.nodes
 
-        def changed(view: View) -> bool:
+        def has_changed(view: View) -> bool:
             return view.fulls > fulls and (view.nodes > nodes if more else view.nodes < nodes)
 
         await self.wait_until(
-            changed,
+            has_changed,
             f"contain a full scene graph with {'more' if more else 'fewer'} nodes {why}",
             requirement=requirement,
             now=lambda view: (
