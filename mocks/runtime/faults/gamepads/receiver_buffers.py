@@ -21,6 +21,7 @@ from mocks.steps import (
     returning,
     skip,
     then,
+    wait_for_ever,
 )
 
 Found = list[dict[str, Any]]
@@ -119,11 +120,11 @@ FAULTS["operations.nothing-else"] = {
 FAULTS["format.mutex"] = {
     "waits-for-ever": Subtle(
         "Hangs after it has had to wait for the mutex, as with a private mutex.",
-        before("acquire", HELD),
+        before("acquire", wait_for_ever, HELD),
     ),
     "second-waits-for-ever": Subtle(
         "Hangs after waiting for the mutex of any buffer except the first.",
-        before("acquire", LATER_BUFFER & HELD),
+        before("acquire", wait_for_ever, LATER_BUFFER & HELD),
     ),
 }
 
