@@ -289,7 +289,7 @@ class Session(Wire):
         came = find()
         if not (came or self.ended or flow):
             self._raise_if_timed_out_before(wait)
-        awaited = self._awaited(names, wait, within, flow)
+        awaited = self._new_wait(names, wait, within, flow)
         if came or await self._wait_until(find, lambda: self._deadline(awaited), wait):
             message = self.received[self._cursor - 1]
             self._raise_if_late(awaited, expected, message)
@@ -297,7 +297,7 @@ class Session(Wire):
         await self.settle_process()
         raise self._absence(awaited, expected, start).shown_in(self)
 
-    def _awaited(
+    def _new_wait(
         self, names: Names, wait: Wait, within: Timeout | None, flow: str | None
     ) -> _Awaited:
         """A message of these names that is awaited from now on."""
@@ -376,7 +376,7 @@ class Session(Wire):
         self, names: Names, expected: str, start: int, requirement: str | None
     ) -> Violation:
         """The violation that no such message came, or only its beginning."""
-        left = [] if self.ended else self.judge.rest(self.role.name)
+        left = [] if self.ended else self.judge.take_rest(self.role.name)
         came, event = self._messages_instead(start, left), None
         first = left[0] if left else None
         if first and first.requirement and _is_in_place_of(first, names):

@@ -39,7 +39,7 @@ VIOLATIONS = (Verdict.FAIL, Verdict.WARN)
 """The verdicts of violated statements."""
 
 
-def violated(level: str) -> Verdict:
+def violation_verdict(level: str) -> Verdict:
     """The verdict of a violated statement of this level."""
     return Verdict.FAIL if level == "must" else Verdict.WARN
 

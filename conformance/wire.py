@@ -320,7 +320,7 @@ class Wire:
         )
         if reset:
             self.judge.reset(self.peer)
-        for frame in self.judge.rest(self.peer):
+        for frame in self.judge.take_rest(self.peer):
             self.judge.frame(None, self.peer, frame)
         self.judge.closed(None, self.peer)
 
@@ -376,7 +376,7 @@ class Wire:
                 if not self._reading.accepts(chunk, self.events, len(self.received), self.now):
                     self._news.set()
                     return
-                frames = self._reading.decoded(chunk, partial(self.judge.decode, sender))
+                frames = self._reading.decode_chunk(chunk, partial(self.judge.decode, sender))
                 complete += frames
                 for frame in frames:
                     self._take(frame)
@@ -388,7 +388,7 @@ class Wire:
         if not self._is_left:
             if reset:
                 self.judge.reset(sender)
-            for frame in self.judge.rest(sender):
+            for frame in self.judge.take_rest(sender):
                 self._take(frame)
         index = self._record(
             Event(self.now, sender, event="closed", details=captures.end_details(reset))

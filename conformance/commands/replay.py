@@ -27,7 +27,7 @@ from conformance.reporting.text import one_line
 from conformance.running.replay import corresponding_capture, has_pacing_message, replay
 from conformance.running.testbed import Testbed
 from conformance.session import Session
-from conformance.verdicts import VIOLATIONS, Conclusion, Verdict, Violation, violated
+from conformance.verdicts import VIOLATIONS, Conclusion, Verdict, Violation, violation_verdict
 
 _MAX_OTHERS = 100  # connections of the IUT that are skipped because they are not in the capture
 
@@ -137,8 +137,9 @@ def _print_results(
         print()
         for finding in session.judge.findings:
             level = played.protocol.requirement(finding.requirement).level
-            verdicts.append(violated(level))
-            print(f"{violated(level)}: {finding.requirement}: {one_line(finding.message, 400)}")
+            verdicts.append(violation_verdict(level))
+            text = one_line(finding.message, 400)
+            print(f"{violation_verdict(level)}: {finding.requirement}: {text}")
     if conclusion is not None:
         requirement, verdict = _verdict(played, conclusion)
         verdicts.append(verdict)
@@ -164,5 +165,5 @@ def _verdict(played: Recording, conclusion: Conclusion) -> tuple[str, Verdict]:
     counterexample = played.capture.origin == "counterexample"
     if counterexample and len(played.capture.requirements) == 1:
         requirement = played.protocol.requirement(played.capture.requirements[0])
-        return requirement.id, violated(requirement.level)
+        return requirement.id, violation_verdict(requirement.level)
     return "", Verdict.FAIL

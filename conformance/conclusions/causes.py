@@ -19,7 +19,7 @@ from conformance.configuration import Configuration
 from conformance.evidence import End, Kind, Place, Result
 from conformance.harness.crash_output import quote
 from conformance.running.selection import SMOKE
-from conformance.verdicts import VIOLATIONS, Verdict, violated
+from conformance.verdicts import VIOLATIONS, Verdict, violation_verdict
 
 END, CONTENT, MISSING = "end", "content", "missing"
 """The kinds of causes. `Kind.LATE` and `Kind.FLOOD` are further kinds, without a violation."""
@@ -72,7 +72,7 @@ def causes(
     ]
     place = {name: index for index, name in enumerate(bad)}
     protocol = configuration.protocol
-    levels = {name: violated(entry["level"]) for name, entry in bad.items()}
+    levels = {name: violation_verdict(entry["level"]) for name, entry in bad.items()}
 
     def rank(name: str) -> tuple[int, int, int]:
         before = len(place.keys() & {*protocol.prerequisites(name)})

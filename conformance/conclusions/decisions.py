@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from conformance.definitions.protocol import Protocol, Requirement
 from conformance.evidence import Evidence, Kind, Result, failed_prerequisite
-from conformance.verdicts import Verdict, merge, violated
+from conformance.verdicts import Verdict, merge, violation_verdict
 
 _WITHOUT_VERDICT = {
     Kind.MISSING_MEANS: Verdict.NOT_EXERCISED,
@@ -29,7 +29,9 @@ def decide_test(
         found = next(
             (e for e in evidence if e.requirement == requirement.id and e.is_against), None
         )
-        return (violated(requirement.level), found.message) if found else (Verdict.PASS, "")
+        return (
+            (violation_verdict(requirement.level), found.message) if found else (Verdict.PASS, "")
+        )
     if concluded.kind is Kind.SUITE_FAULT:
         return Verdict.INCONCLUSIVE, "the suite itself failed here, not the IUT"
     if not concluded.is_against:
@@ -42,7 +44,7 @@ def decide_test(
             f"the session violated its prerequisite {before.requirement} before "
             f"({before.message}); then: {concluded.message}"
         )
-    return violated(requirement.level), concluded.message
+    return violation_verdict(requirement.level), concluded.message
 
 
 class TrialResult(StrEnum):
@@ -205,7 +207,7 @@ def decide_requirement(
     counting = [fact for fact in facts_about if fact.is_counted]
     if counting:
         own = [fact for fact in counting if fact.result.requirement == requirement.id]
-        return violated(requirement.level), (own or counting)[0].evidence.message
+        return violation_verdict(requirement.level), (own or counting)[0].evidence.message
     if facts_about:
         first = facts_about[0]
         return Verdict.INCONCLUSIVE, f"{first.evidence.message} (not decided: {first.explained})"

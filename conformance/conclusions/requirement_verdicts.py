@@ -8,7 +8,7 @@ from conformance.conclusions.outcome import Run
 from conformance.definitions.protocol import Requirement
 from conformance.evidence import Result
 from conformance.running.selection import LEFT_OUT, SMOKE
-from conformance.verdicts import VIOLATIONS, Verdict, violated
+from conformance.verdicts import VIOLATIONS, Verdict, violation_verdict
 
 
 def findings_of(bound: Mapping[str, Requirement], known: Sequence[Fact]) -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ def findings_of(bound: Mapping[str, Requirement], known: Sequence[Fact]) -> list
             {
                 "requirement": evidence.requirement,
                 "level": level,
-                "verdict": violated(level) if fact.is_counted else Verdict.INCONCLUSIVE,
+                "verdict": violation_verdict(level) if fact.is_counted else Verdict.INCONCLUSIVE,
                 "message": evidence.message,
                 "test": result.id,
                 "transcript": evidence.place.transcript,

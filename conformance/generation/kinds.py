@@ -9,7 +9,7 @@ from hypothesis.strategies import SearchStrategy
 
 from conformance.definitions.keywords import regex, words
 from conformance.definitions.schemas import Part
-from conformance.generation.scalars import Form, encoded, text, tuples_of
+from conformance.generation.scalars import Form, encode_base64, text, tuples_of
 
 # distances beyond a limit; the powers of two also exceed smaller integer types
 FAR = (1, 2**8, 2**16, 2**32)
@@ -127,7 +127,7 @@ def texts(keywords: dict[str, Any]) -> Iterator[Kind]:
         known = whole.simplest if whole else ""
         near = [known[:-1], *(part for odd in "!\n 0aA" for part in (known + odd, odd + known[1:]))]
         plain = [odd * max(low, 1) for odd in ("!", "\0", " ", "0", "a", "A", "\u00e9")]
-        short = [encoded(bytes(size)) for size in range(8) if "contentEncoding" in keywords]
+        short = [encode_base64(bytes(size)) for size in range(8) if "contentEncoding" in keywords]
         yield sampled_kind("pattern", keywords["pattern"], ("", *plain, *near, *short))
     if "contentEncoding" in keywords:
         for kind in _encodings(keywords, low, high):
@@ -141,7 +141,7 @@ def _encodings(keywords: dict[str, Any], low: int, high: int | None) -> Iterator
     yield from kinds_of_keyword(
         "contentEncoding", "base64", some and tuples_of(some, odd).map(_replace_character)
     )
-    sizes = (encoded(bytes(size)) for size in range(3 * low // 4, 3 * low // 4 + 16))
+    sizes = (encode_base64(bytes(size)) for size in range(3 * low // 4, 3 * low // 4 + 16))
     padded = [
         short
         for short in sizes

@@ -205,19 +205,21 @@ def _base64(pattern: str | None, low: int, high: int | None) -> Form | None:
     least = 3 * -(-low // 4) - 2 if low else 0
     most = None if high is None else 3 * (high // 4)
     if pattern is None:
-        return None if most is not None and least > most else bytes_of(least, most).map(encoded)
+        return (
+            None if most is not None and least > most else bytes_of(least, most).map(encode_base64)
+        )
     sizes = [
         size
         for size in range(
             least, 1 + (least + MAX_DRAWN if most is None else min(most, least + MAX_DRAWN))
         )
-        if regex(pattern).search(encoded(bytes(size)))
+        if regex(pattern).search(encode_base64(bytes(size)))
     ]
     if not sizes:
         raise UnsupportedSchema(f"no short Base64 of zeros has the pattern {pattern}")
 
     def cut(data: bytes) -> str:
-        return encoded(data[: max(size for size in sizes if size <= len(data))])
+        return encode_base64(data[: max(size for size in sizes if size <= len(data))])
 
     return (
         bytes_of(sizes[0], sizes[-1])
@@ -233,5 +235,5 @@ def bytes_of(low: int, high: int | None) -> Form:
     return Form(st.binary(min_size=low, max_size=high), bytes(low))
 
 
-def encoded(data: bytes) -> str:
+def encode_base64(data: bytes) -> str:
     return base64.b64encode(data).decode()

@@ -14,7 +14,7 @@ from conformance.configuration import Configuration, expand
 from conformance.harness import bridge, datagrams, links
 from conformance.harness.crash_output import explaining_line
 from conformance.harness.links import Link, Listener
-from conformance.harness.listen_addresses import listening
+from conformance.harness.listen_addresses import listening_addresses
 from conformance.harness.process import GRACE, Process
 from conformance.harness.transports import SOCKETS, AnyListener, listen
 from conformance.harness.upper_tester import OperationRecord, UpperTester
@@ -318,7 +318,9 @@ class Instance:
         except Unreachable as error:
             if self.process is None and refused:
                 raise Unreachable(f"nothing accepts at {address}: {refused}") from error
-            elsewhere = listening(self.process.pid) if self.process and self.kind == "tcp" else []
+            elsewhere = (
+                listening_addresses(self.process.pid) if self.process and self.kind == "tcp" else []
+            )
             if elsewhere:
                 # The IUT has started, so a hint about a slow start would be wrong.
                 plain = str(error).removesuffix(f"; {SLOW}")

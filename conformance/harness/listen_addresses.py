@@ -10,7 +10,7 @@ from pathlib import Path
 _LISTEN = "0A"  # state of a listening socket in /proc/net/tcp
 
 
-def listening(session: int) -> list[str]:
+def listening_addresses(session: int) -> list[str]:
     """Return the TCP addresses, ``HOST:PORT``, where the processes of a session listen."""
     inodes = set(_sockets(session))
     found = []

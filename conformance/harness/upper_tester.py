@@ -50,7 +50,7 @@ class Answer:
         text = self.error if isinstance(self.error, str) else json.dumps(self.error)
         return text[:_MAX_QUOTE]
 
-    def required(self, operation: str) -> Any:
+    def require_result(self, operation: str) -> Any:
         """Return the result. Raises Inconclusive if the operation failed."""
         if not self.ok:
             raise Inconclusive(f"the operation '{operation}' failed: {self.why}")

@@ -64,7 +64,7 @@ async def connect(address: str) -> ZeroLink:
     """Return a link to a server after the handshake."""
     socket = zmq.asyncio.Context.instance().socket(zmq.DEALER)
     try:
-        connected = _connected(socket)
+        connected = _wait_for_peer(socket)
         socket.connect(f"tcp://{_place(address)}")
         await connected
     except BaseException:
@@ -89,7 +89,7 @@ class ZeroListener:
         )
         if not self._answers:
             self._socket.subscribe(b"")
-        self._connected = asyncio.ensure_future(_connected(self._socket))
+        self._connected = asyncio.ensure_future(_wait_for_peer(self._socket))
         self._socket.bind(f"tcp://{_place(address)}")
         self.address = self._socket.getsockopt(zmq.LAST_ENDPOINT).decode().strip("\0")[6:]
         return self
@@ -106,7 +106,7 @@ class ZeroListener:
             self._socket.close(linger=0)
 
 
-def _connected(socket: Any) -> asyncio.Task[None]:
+def _wait_for_peer(socket: Any) -> asyncio.Task[None]:
     """Return a task that ends when a peer has completed the handshake."""
     monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
 

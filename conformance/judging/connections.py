@@ -91,7 +91,7 @@ class Connections:
                 connections.discard(event.connection)
             if event.details.get("reset"):
                 judge.reset(event.sender)
-            frames = judge.rest(event.sender)
+            frames = judge.take_rest(event.sender)
             for frame in frames:
                 last = self._latest.get((event.connection, event.sender), index)
                 judge.frame(last, event.sender, frame)

@@ -197,7 +197,7 @@ class Judge:
         judge = getattr(self._oracle, "has_said_goodbye", None)
         return judge is not None and bool(judge(sender))
 
-    def rest(self, sender: str) -> list[Frame]:
+    def take_rest(self, sender: str) -> list[Frame]:
         """Return the frames left in a side's decoder; judge them before the end.
 
         A truncated message is no violation if its reader has closed first.

@@ -127,7 +127,7 @@ def space(protocol: Protocol) -> Space:
         )
         kinds[key] = add(kind)
         with contextlib.suppress(Unknown):
-            observers[key] = _Observing(protocol, message, add).made()
+            observers[key] = _Observing(protocol, message, add).make_function()
     rows = {
         (course.of, state, step): add(
             Point(step[0], Aspect.ROW, course.of, str(state), step[1], to=course.to)
@@ -173,7 +173,7 @@ class _Observing(Fitting):
         self._entered: dict[int, list[Fits]] = {}
         """The functions of the schemas around this place, by identity; empty lists at first."""
 
-    def made(self) -> Observe:
+    def make_function(self) -> Observe:
         """Return the function. Raises Unknown for an unsupported keyword."""
         return self._enter(self._contents)
 
@@ -187,7 +187,7 @@ class _Observing(Fitting):
         fits = super().of(schema)
         marks = self._marks(schema)
         self._requirement, self._needed = before
-        return partial(_observed, fits, marks) if marks else fits
+        return partial(_observe, fits, marks) if marks else fits
 
     def _required_by(self, schema: Any, depth: int = 8) -> frozenset[str]:
         """Return the members that a schema requires, also by its references."""
@@ -481,7 +481,7 @@ class _Observing(Fitting):
         return branch if isinstance(branch, dict) else {}
 
 
-def _observed(
+def _observe(
     fits: Fits, parts: tuple[Callable[[Any, set[Any]], None], ...], value: Any, marks: set[Any]
 ) -> bool:
     if not fits(value, marks):

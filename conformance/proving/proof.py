@@ -130,9 +130,9 @@ def prove(
 ) -> None:
     """Run all trials and fill in their results; call ``report_result`` with each.
 
-    The number of parallel trials is ``room.allowed()``. Trials that already have a verdict do not
-    run. All processes of all trials have ended when this returns or raises. With the ``client`` of
-    a Dask cluster, the trials run there.
+    The number of parallel trials is ``room.allowed_count()``. Trials that already have a verdict do
+    not run. All processes of all trials have ended when this returns or raises. With the ``client``
+    of a Dask cluster, the trials run there.
     """
     for trial in (trial for trial in planned if trial.verdict):
         report_result(trial)
@@ -145,7 +145,7 @@ def prove(
         running: list[_Running] = []
         try:
             while waiting or running:
-                allowed = room.allowed()
+                allowed = room.allowed_count()
                 while waiting and len(running) < allowed:
                     trial = waiting.popleft()
                     running.append(

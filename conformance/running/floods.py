@@ -131,7 +131,7 @@ class SessionReading:
         self.why_ended = f"the IUT wrote {came}: {why}"
         return False
 
-    def decoded(self, chunk: bytes, decode: Callable[[bytes], T]) -> T:
+    def decode_chunk(self, chunk: bytes, decode: Callable[[bytes], T]) -> T:
         """Decode a chunk; count the blocks of memory if more than `MIN_BYTES` were read."""
         if self.size <= MIN_BYTES:
             return decode(chunk)

@@ -126,7 +126,7 @@ class Room:
         self._least, self._most, self._allowed = least, most, least
         self._idleness = Idleness()
 
-    def allowed(self, idle: int = 0) -> int:
+    def allowed_count(self, idle: int = 0) -> int:
         """The number of tasks that can run now; ``idle`` tasks leave their places to others.
 
         Without idle cores the number at most doubles, because the IUTs still compute.

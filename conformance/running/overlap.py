@@ -85,7 +85,7 @@ async def overlap(
     running: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         while waiting and not stopped():
-            allowed = room.allowed(min(idle(), width.most))
+            allowed = room.allowed_count(min(idle(), width.most))
             while waiting and len(running) < allowed:
                 running.add(group.create_task(waiting.popleft()()))
             most = max(most, len(running))

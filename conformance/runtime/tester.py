@@ -171,7 +171,7 @@ async def run_operation(session: Session, operation: str, **arguments: Any) -> A
             return None
         # The IUT has closed its standard output. It can still send messages.
         raise Unoperated(f"needs the operation '{operation}', which is not answered") from None
-    return answer.required(operation)
+    return answer.require_result(operation)
 
 
 async def check_running(instance: Instance, operation: str) -> None:

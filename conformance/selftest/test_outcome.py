@@ -11,7 +11,7 @@ from conformance.configuration import Configuration, KnownFailure
 from conformance.definitions import protocols
 from conformance.evidence import Evidence, Kind, Observed, Place, Result
 from conformance.running.selection import Collected, Selection
-from conformance.verdicts import Verdict, merge, violated
+from conformance.verdicts import Verdict, merge, violation_verdict
 
 MUST, SHOULD = "handshake.answered", "signature.sent"
 OPEN = [("b", "setup.commands-handled", "inconclusive"), ("c", "exit.exited-sent", "inconclusive")]
@@ -287,4 +287,8 @@ def test_of_nothing_comes_nothing() -> None:
 
 
 def test_level_decides_what_a_violation_is() -> None:
-    assert [violated(level) for level in ("must", "should", "may")] == ["fail", "warn", "warn"]
+    assert [violation_verdict(level) for level in ("must", "should", "may")] == [
+        "fail",
+        "warn",
+        "warn",
+    ]

@@ -133,7 +133,7 @@ def test_the_end_of_a_message_may_be_lost_by_a_reset(reset: bool) -> None:
     judge.frame(0, "agent", scene)
     if reset:
         judge.reset("agent")
-    for rest in judge.rest("agent"):
+    for rest in judge.take_rest("agent"):
         judge.frame(1, "agent", rest)
     found = [finding.requirement for finding in judge.findings]
     assert found == ([] if reset else ["frame.length-prefix"])

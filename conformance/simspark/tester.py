@@ -95,7 +95,7 @@ def raise_if_unreadable(session: Session, expected: str) -> None:
     findings = session.judge.findings
     if other := next((f for f in findings if f.requirement != "frame.length-prefix"), None):
         raise Inconclusive(f"the received bytes violate another requirement: {other.message}")
-    if session.judge.rest(session.role.name) or session.judge.spoiled:
+    if session.judge.take_rest(session.role.name) or session.judge.spoiled:
         came = "the received bytes cannot be split into messages"
         raise Violation(expected, came, "frame.length-prefix", explains=True).shown_in(session)
 

@@ -72,14 +72,14 @@ class Container:
         for sign in "<>":
             if kind := _PCAPS.get(struct.unpack(f"{sign}I", first)[0]):
                 link = struct.unpack(f"{sign}16xI", self._read(20))[0] & 0x3FFFFFF
-                yield from self._checked(self._records(sign, link, *kind))
+                yield from self._check_packets(self._records(sign, link, *kind))
                 return
         if first != BEGINNINGS[-1]:
             raise Unreadable("it begins neither like pcap nor like pcapng")
         sign = self._section()
-        yield from self._checked(self._blocks(sign))
+        yield from self._check_packets(self._blocks(sign))
 
-    def _checked(self, packets: Iterator[Packet]) -> Iterator[Packet]:
+    def _check_packets(self, packets: Iterator[Packet]) -> Iterator[Packet]:
         try:
             yield from packets
         except Unreadable as error:

@@ -45,7 +45,7 @@ async def run_operation(session: Session, operation: str, **arguments: Any) -> N
 
     Raises NotExercised if the IUT does not offer it, Inconclusive if it fails.
     """
-    (await session.instance.upper(operation, **arguments)).required(operation)
+    (await session.instance.upper(operation, **arguments)).require_result(operation)
 
 
 async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> Message:

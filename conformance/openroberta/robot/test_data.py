@@ -106,7 +106,7 @@ async def test_shown(iut: Iut) -> None:
         for _ in range(3):
             answered = await tester.instance.upper("shown")
             token = asked.data.get("token")
-            shown = str(answered.required("shown")).strip()
+            shown = str(answered.require_result("shown")).strip()
             check(shown == token, f"the token {token!r} to be shown", f"{shown[:80]!r} is shown")
             await asked.command("abort")
             following = await tester.wait_for("Register", within=tester.seconds("response"))

@@ -101,7 +101,7 @@ async def check_changes(iut: Iut, operation: str, fields: list[str], *values: st
         push = await tester.link()
         before = [push.data.get(field) for field in fields]
         for value in values:
-            (await tester.instance.upper(operation, value=value)).required(operation)
+            (await tester.instance.upper(operation, value=value)).require_result(operation)
             push = await tester.repeats(push, 1)
             assert_tells(push, fields, value)
             push = await tester.repeats(push, 1)

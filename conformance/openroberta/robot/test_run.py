@@ -290,7 +290,7 @@ async def test_exit_values(iut: Iut) -> None:
         push, reported = await tester.link(), 0
         before = await number_run(tester)
         for got, value in enumerate((0, 7, 0, 143, 1), 1):
-            (await tester.instance.upper("exit", value=value)).required("exit")
+            (await tester.instance.upper("exit", value=value)).require_result("exit")
             push = await tester.run(push)
             if "nepoexitvalue" not in push.data:
                 continue

@@ -109,7 +109,7 @@ class Buffer:
         """Return the bitmap of these parameters."""
         return self.layout.bitmap(self.peripheral, names)
 
-    def named(self, bitmap: int) -> list[str]:
+    def names_of(self, bitmap: int) -> list[str]:
         """Return the parameters whose bits are set."""
         return [p.name for p in self.peripheral.params if bitmap & self.bits([p.name])]
 

@@ -160,7 +160,7 @@ async def check_loses_no_bit(iut: Iut, operation: str) -> None:
         await taking
         tester.session.note("contention", None, written=given.total(), taken=len(answered))
         require_success(operation, answered)
-        left = buffer.named((await buffer.look())[bitmap])
+        left = buffer.names_of((await buffer.look())[bitmap])
         results = [a.result for a in answered if a.ok and isinstance(a.result, list)]
         answers = Counter(str(name) for result in results for name in result)
         for name in names:

@@ -178,7 +178,7 @@ class Tester:
     async def require(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation that a test needs as a means. Raises Inconclusive if it fails."""
         answer = await self.ask(operation, **arguments)
-        answer.required(operation)
+        answer.require_result(operation)
         return answer
 
     async def load(self, name: str | Path = ROBOT) -> None:
@@ -246,16 +246,16 @@ class Tester:
         """Connect a peripheral, by default a new one, and return its buffer."""
         await self.layout_with_bits(type_)
         chosen = new_uid() if uid is None else uid
-        buffer = await self._connected(type_, chosen)
+        buffer = await self._connect_once(type_, chosen)
         of = self._of.setdefault(buffer.name, (type_, chosen))
         if of != (type_, chosen):
             expected = f"different buffers for the {type_} {chosen} and the {of[0]} {of[1]}"
             raise Violation(expected, f"both have {buffer.name[:80]}", "buffers.one-each")
         return buffer
 
-    async def _connected(self, type_: str, uid: int) -> Buffer:
+    async def _connect_once(self, type_: str, uid: int) -> Buffer:
         answer = await self.with_uid("connect", uid, type=type_)
-        result = answer.required("connect")
+        result = answer.require_result("connect")
         name = result.get("buffer") if isinstance(result, dict) else result
         if not isinstance(name, str):
             raise Inconclusive("the operation 'connect' does not return the name of the buffer")
@@ -335,7 +335,7 @@ class Tester:
     async def _blank(self, type_: str, layout: Layout) -> Buffer:
         """Return a valid buffer without knowledge of the bits of parameters."""
         if self.owns:
-            return await self._connected(type_, new_uid())
+            return await self._connect_once(type_, new_uid())
         buffer = self._make(type_, layout)
         await buffer.put({"valid": 1})
         return buffer

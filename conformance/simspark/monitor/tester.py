@@ -91,15 +91,15 @@ class Tester:
 
     async def say(self, text: str, *, segmentation: Segmentation | None = None) -> None:
         """Send one message, given as text on the wire without the length."""
-        await self.session.send(self.decoded(text), segmentation=segmentation)
+        await self.session.send(self.decode(text), segmentation=segmentation)
 
-    def decoded(self, text: str) -> list[Any]:
+    def decode(self, text: str) -> list[Any]:
         message = expressions(text)
         return messages.with_root(message) if self.rooted else message
 
     def bytes_of(self, *texts: str) -> bytes:
         """Encode several messages, given as text on the wire without the length."""
-        return b"".join(encode(self.decoded(text)) for text in texts)
+        return b"".join(encode(self.decode(text)) for text in texts)
 
     async def introduce(self, merged: bool = False, graph: str = "") -> None:
         """Send the introduction: environment and state, in one message or in two."""

@@ -274,7 +274,7 @@ async def test_controller_before_start(iut: Iut, kind: str) -> None:
         done = await session.operate("controller", **chosen)
         if kind == "UUID" and not done.ok:
             raise NotExercised(f"the frontend accepts no UUID of a gamepad: {done.why}")
-        done.required("controller")
+        done.require_result("controller")
         await session.send(answer(), SIGNATURE)
         start = await start_program(session)
         reported = [

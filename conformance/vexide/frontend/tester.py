@@ -150,7 +150,7 @@ async def operate(session: Session, operation: str, **arguments: Any) -> Any:
     """
     # The tester polls the user's view, so the transcript only keeps actions.
     run = session.instance.upper if operation in _VIEWS else session.operate
-    return (await run(operation, **arguments)).required(operation)
+    return (await run(operation, **arguments)).require_result(operation)
 
 
 async def user_outcome(session: Session, lines: int = 1) -> str | None:

@@ -133,7 +133,7 @@ class RobotsTester:
 
     async def require_result(self, operation: str, **arguments: Any) -> Any:
         """Return the result of an operation. Raises Inconclusive if it fails in all retries."""
-        return (await self.retry(operation, **arguments)).required(operation)
+        return (await self.retry(operation, **arguments)).require_result(operation)
 
     async def state(self, robot: Robot) -> Mapping[str, Any]:
         """Return the state of a robot as the user sees it.

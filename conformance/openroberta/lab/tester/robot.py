@@ -166,7 +166,7 @@ class Robot:
             answered, done = await doing
         finally:
             doing.cancel()
-        return Commanded(answered.required(operation), message, exchange, came - done)
+        return Commanded(answered.require_result(operation), message, exchange, came - done)
 
     async def _retry_until_done(self, operation: str) -> tuple[Any, float]:
         """Retry an operation while it fails; return its answer and the time of its end."""
