@@ -321,6 +321,15 @@ class Isolation:
                 others.add(name)
             else:
                 trials.append(trial)
+        unsure = [
+            cheapest[each.requirement]
+            for each in trials
+            if each.test != subject.id and each.shown in (TrialResult.STANDS, TrialResult.UNDECIDED)
+        ]
+        ends = await asyncio.gather(*(self._ends_with(pair[0], culprit.label) for pair in unsure))
+        spared = {pair[1].id for pair, end in zip(unsure, ends, strict=True) if not end}
+        others |= {each.requirement for each in trials if each.test in spared}
+        trials = [each for each in trials if each.test not in spared]
         concluded = {
             name
             for name, (_, result) in cheapest.items()
@@ -337,6 +346,14 @@ class Isolation:
         tests = tuple(dict.fromkeys(pair[1].id for pair in own))
         rest = [pair for pair in met if pair not in own]
         return replace(culprit, tests=tests, trials=tuple(trials)), rest
+
+    async def _ends_with(self, ended: EndedSession, label: str) -> bool:
+        """True if the session has ended once the last message with this label was sent."""
+        last = max(n for n, step in enumerate(ended.steps) if step.label == label)
+        if last == len(ended.steps) - 1:
+            return True
+        played = await self.play(ended, ended.steps[: last + 1])
+        return played.end is not None and played.end.way == ended.end.way
 
     async def _run_masked(self, ended: EndedSession, mask: frozenset[str]) -> Result:
         async with self._room:

@@ -287,6 +287,21 @@ def test_a_culprit_ends_only_sessions_in_which_it_was_sent() -> None:
     assert [(one.label, one.tests), (two.label, two.tests)] == [("Touch", ("a",)), ("USD", ("b",))]
 
 
+def test_a_culprit_ends_only_sessions_that_end_with_it() -> None:
+    """A message that ends one session does not explain a session that went on after it."""
+    runs = {
+        ("a", "Touch"): result("a", MIDDLE),
+        ("b", "Touch"): result("b", OTHER, other(Kind.UNDECIDED)),
+    }
+    experiments = Simulated(lambda sent: sent[0] == "Touch" or "USD" in sent, runs)
+    one, two = isolated(
+        experiments,
+        (met("a"), session("a", "Touch")),
+        (met("b", OTHER), session("b", "Handshake", "Touch", "USD")),
+    )
+    assert [(one.label, one.tests), (two.label, two.tests)] == [("Touch", ("a",)), ("USD", ("b",))]
+
+
 def test_different_endings_are_isolated_each() -> None:
     experiments = Simulated(lambda sent: sent[-1] in ("Touch", "USD"))
     found = isolated(
