@@ -3,7 +3,7 @@
 import asyncio
 import io
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -128,18 +128,32 @@ async def test_user_changes_what_is_sent() -> None:
             await user["configure"]({"port": 7, "device": {"Imu": {}}})
 
 
-async def test_faulty_frontends_work_otherwise() -> None:
+class Killed(Exception):
+    """A fault has killed the process of its mock."""
+
+
+def _kill(*_: Any) -> None:
+    raise Killed
+
+
+async def test_faulty_frontends_work_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault changes the session, and never breaks the mock itself."""
+    monkeypatch.setattr("os.kill", _kill)
     await asyncio.gather(*map(_frontend_session, peers("vexide/frontend")))
 
 
 async def _frontend_session(peer: type[Frontend]) -> None:
     world = World(devices={("Smart", 20): MOTOR}, controller=raw())
-    async with frontend(world, peer) as (pipe, mock):
-        pipe.say({**HELLO}, {"Log": {"level": "Trace", "message": ""}}, SIGNATURE, "Ready")
-        await listen(pipe, "StartExecution")
-        mock.simulator_said("anything")
-        for event in ("Pressed", "Held", "Released") if mock.live else ():
-            await mock.operations()["touch"]({"x": 1, "y": 2, "event": event})
-        pipe.say({"VEXLinkDisconnect": {"port": 1}}, "Exited")
-        await listen(pipe, "nothing")
+    with suppress(Killed):
+        async with frontend(world, peer) as (pipe, mock):
+            await _play(pipe, mock)
+
+
+async def _play(pipe: Pipe, mock: Frontend) -> None:
+    pipe.say({**HELLO}, {"Log": {"level": "Trace", "message": ""}}, SIGNATURE, "Ready")
+    await listen(pipe, "StartExecution")
+    mock.simulator_said("anything")
+    for event in ("Pressed", "Held", "Released") if mock.live else ():
+        await mock.operations()["touch"]({"x": 1, "y": 2, "event": event})
+    pipe.say({"VEXLinkDisconnect": {"port": 1}}, "Exited")
+    await listen(pipe, "nothing")
