@@ -89,9 +89,10 @@ class Iut:
     def for_rerun(
         self, mask: frozenset[str] = frozenset(), testbed: Testbed | None = None
     ) -> "Iut":
-        """Return the IUT for another run of the same test, which begins with the smallest example.
+        """Return the IUT for another run of the same test.
 
-        ``mask``: the labels of messages to leave out. ``testbed``: the testbed of another IUT.
+        The run begins with the smallest example. ``mask``: the labels of messages to leave out.
+        ``testbed``: the testbed of another IUT.
         """
         iut = Iut(testbed or self.testbed, self.requirement_id, mask)
         iut.drawn_examples.example = self.drawn_examples.example
@@ -174,7 +175,7 @@ class Iut:
         segmentation: Segmentation | None = None,
         is_refusing: Look | None = None,
     ) -> AsyncIterator[Session]:
-        """A session with a running instance; the suite leaves it at the end of the block.
+        """A session with a running instance; the end of the block leaves it.
 
         A conclusion that leaves the block is shown in this session, unless it names another one.
         ``channel`` is the role that the suite plays at an IUT with several ports; the default is

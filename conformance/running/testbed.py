@@ -1,4 +1,4 @@
-"""The parts of a run that its tests share: listeners, spare instances, facts about the IUT.
+"""Shared parts of a run: listeners, spare instances, and facts about the IUT.
 
 Each test gets its own ``Iut``. Several tests can run in one event loop.
 """
@@ -152,10 +152,11 @@ class Testbed:
 
 
 class Ahead:
-    """Starts spare instances while tests use others, so that tests need not wait for a start.
+    """Starts spare instances while tests use other instances.
 
-    Only servers have spare instances, because clients begin a session at once. After two instances
-    with the same program, a spare instance with this program is started.
+    Tests then need not wait for a start. Only servers have spare instances, because clients begin
+    a session at once. After two instances with the same program, a spare instance with this program
+    is started.
     """
 
     def __init__(self, start: Callable[[str | None], Coroutine[Any, Any, Instance]]) -> None:

@@ -44,13 +44,6 @@ IMPURE = (
 )
 PURE = ("codec", "oracle", "judge", "verdicts", "segmentation", "schemas", "keywords")
 
-# Files whose English does not follow the rules yet. This list must not become longer.
-PENDING: tuple[str, ...] = (
-    "conformance/iut.py",
-    "conformance/running/testbed.py",
-    "mocks/openroberta/variants/lab.py",
-)
-
 pytestmark = pytest.mark.skipif(
     not (ROOT / "pyproject.toml").is_file(), reason="installed without its checkout"
 )
@@ -84,11 +77,6 @@ def imported(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
     return names
-
-
-def is_pending(name: str) -> bool:
-    """Return whether a file, or a folder above it, is in PENDING."""
-    return any(name == entry or name.startswith(f"{entry}/") for entry in PENDING)
 
 
 def within(name: str, packages: tuple[str, ...]) -> bool:
@@ -157,21 +145,11 @@ def test_nothing_names_a_place_of_one_machine() -> None:
 
 @pytest.mark.parametrize("room", rooms())
 def test_english_is_plain(room: str) -> None:
-    """Sentences follow the rules of `conformance.checks.english`; pending rooms are skipped."""
-    names = [name for name in rooms()[room] if not is_pending(name)]
-    if not names:
-        pytest.skip("pending")
+    """Sentences follow the rules of `conformance.checks.english`."""
+    names = rooms()[room]
     found = [
         str(offence)
         for name in names
         for offence in english.offences(name, (ROOT / name).read_text("utf-8"))
     ]
     assert not found, f"{len(found)} offences:\n" + "\n".join(found)
-
-
-def test_pending_rooms_exist() -> None:
-    """Each entry of PENDING names an existing room or file."""
-    files = tracked()
-    for entry in PENDING:
-        known = any(name == entry or name.startswith(f"{entry}/") for name in files)
-        assert known, f"{entry} does not exist: remove it from PENDING"

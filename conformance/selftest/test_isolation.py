@@ -288,7 +288,7 @@ def test_a_culprit_ends_only_sessions_in_which_it_was_sent() -> None:
 
 
 def test_a_culprit_ends_only_sessions_that_end_with_it() -> None:
-    """A message that ends one session does not explain a session that went on after it."""
+    """A session that went on after a message was ended by another message."""
     runs = {
         ("a", "Touch"): result("a", MIDDLE),
         ("b", "Touch"): result("b", OTHER, other(Kind.UNDECIDED)),

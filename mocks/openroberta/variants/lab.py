@@ -28,8 +28,8 @@ from mocks.steps import When, alter, before, call, instead, put, returning, skip
 
 Data = Mapping[str, Any]
 LATE, ENTERED, UPDATED, LOST = Marks(), Marks(), Marks(), Marks()
-TELLING = (404, 411)  # statuses that tell a robot how to go on
-IN_GENERAL = When(lambda _, status, *why: status not in TELLING)
+SPECIFIC = (404, 411)  # statuses from which a robot learns how to continue
+IN_GENERAL = When(lambda _, status, *why: status not in SPECIFIC)
 CLOSES = instead("keeps", lambda _, value: "upgrade" in value["headers"])
 
 
