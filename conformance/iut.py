@@ -99,8 +99,8 @@ class Iut:
         return iut
 
     @property
-    def memory(self) -> dict[str, Any]:
-        return self.testbed.memory
+    def facts(self) -> dict[str, Any]:
+        return self.testbed.facts
 
     @property
     def has_finding(self) -> bool:
@@ -214,7 +214,7 @@ class Iut:
             link,
             segmentation,
             channel,
-            self.memory,
+            self.facts,
             self.testbed.timeouts,
             self.requirement_id,
         )
@@ -226,14 +226,14 @@ class Iut:
         """Open a connection that the IUT uses; skip connections that only probe the port."""
         link = await instance.link(channel)
         probes = _PROBES if instance.connections == 1 else _PROBES_AGAIN
-        if instance.can_accept(channel) and self.memory.get(probes, True):
+        if instance.can_accept(channel) and self.facts.get(probes, True):
             quiet, probed = self.seconds("quiet"), False
             while await link.is_closed_unused(quiet) and (
                 other := await instance.next_link(channel)
             ):
                 await link.close()
                 link, probed = other, True
-            self.memory[probes] = probed
+            self.facts[probes] = probed
         return link
 
     async def check_if_it_refuses_clients(self) -> None:

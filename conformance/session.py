@@ -85,19 +85,19 @@ class Session(Wire):
         link: Link,
         segmentation: Segmentation | None = None,
         peer: str = "",
-        memory: dict[str, Any] | None = None,
+        facts: dict[str, Any] | None = None,
         timeouts: Timeouts | None = None,
         requirement_id: str = "",
     ) -> None:
         """Begin a session.
 
         - ``segmentation`` and ``peer``: see `Wire`.
-        - ``memory``: facts about the IUT that tests of this run have found
+        - ``facts``: facts about the IUT that tests of this run have found
         - ``timeouts``: the timeouts of the run
         - ``requirement_id``: the requirement that the test decides
         """
         super().__init__(instance, link, segmentation, peer, timeouts or Timeouts())
-        self.memory = {} if memory is None else memory
+        self.facts = {} if facts is None else facts
         self.missed: list[Names] = []
         self.came_otherwise: set[Names] = set()
         """The missed messages of which others with the same names came during the wait."""

@@ -140,8 +140,8 @@ async def _is_closed(iut: Iut, session: Session, peer: str) -> bool:
     declared = iut.configuration.declared("handshake")
     if declared is not None:
         return await session.until_closed(session.countdown(2 * declared, "response"))
-    if iut.memory.get(f"keeps a {peer} peer"):
+    if iut.facts.get(f"keeps a {peer} peer"):
         return session.ended
     closed = await session.until_closed(iut.configuration.max_wait)
-    iut.memory[f"keeps a {peer} peer"] = not closed
+    iut.facts[f"keeps a {peer} peer"] = not closed
     return closed

@@ -69,7 +69,7 @@ async def habits(iut: Iut) -> Habits:
 
 def find_known_habits(tested: Iut | Session) -> tuple[Session | None, Habits | None]:
     """Return the ordinary session and its findings, if one has run already; do not wait."""
-    found: tuple[Session | None, Habits | None] = tested.memory.get(_ORDINARY, (None, None))
+    found: tuple[Session | None, Habits | None] = tested.facts.get(_ORDINARY, (None, None))
     return found
 
 

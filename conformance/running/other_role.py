@@ -19,7 +19,7 @@ _POLL_INTERVAL = 0.05  # seconds between two checks
 _BEGINNING = 1024 * 1024  # bytes: three times those of a scene with 22 robots
 _QUOTED = 60  # bytes of a foreign stream that a message shows
 _FIRST_CHUNK = 1024  # bytes that a decoder gets first: a few messages at most
-_TRIED_FACT = "other-role-tried"  # the name of a fact in the testbed's memory
+_TRIED_FACT = "other-role-tried"  # the name of a fact in the testbed's facts
 _Way = tuple[str, bool]
 """How an IUT takes part: the transport, and True if the suite connects to the IUT."""
 _WAYS: dict[_Way, tuple[str, str]] = {
@@ -53,9 +53,9 @@ async def other_role_message(iut: Iut) -> Inconclusive | None:
     Once in a run, the suite starts further instances. It listens or connects in other ways, and
     asks for an operation that only another role has. Returns None if nothing shows another role.
     """
-    if not iut.configuration.command or iut.memory.get(_TRIED_FACT):
+    if not iut.configuration.command or iut.facts.get(_TRIED_FACT):
         return None
-    iut.memory[_TRIED_FACT] = True
+    iut.facts[_TRIED_FACT] = True
     ways = () if iut.configuration.has_fixed_address else _WAYS
     trying = [asyncio.create_task(_message_for(iut, way)) for way in ways]
     trying.append(asyncio.create_task(_message_for_operations(iut)))

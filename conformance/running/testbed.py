@@ -37,7 +37,7 @@ class Testbed:
         self.configuration = configuration
         self.role = configuration.role
         self.transport = transport(configuration)
-        self.memory: dict[str, Any] = {}
+        self.facts: dict[str, Any] = {}
         """Facts about the IUT that tests have found; see `cached`."""
         self.timeouts = Timeouts()
         self.tally = Tally(configuration.protocol)
@@ -88,14 +88,14 @@ class Testbed:
         with self.timeouts.count_as_idle(finding.locked()):
             await finding.acquire()
         try:
-            if name not in self.memory and name not in self._tried:
+            if name not in self.facts and name not in self._tried:
                 self._tried.add(name)
-                self.memory[name] = await find()
+                self.facts[name] = await find()
         finally:
             finding.release()
-        if name not in self.memory:
-            self.memory[name] = await find()
-        found: T = self.memory[name]
+        if name not in self.facts:
+            self.facts[name] = await find()
+        found: T = self.facts[name]
         return found
 
     async def take(self, program: str | None, sockets: bool = False) -> Instance:

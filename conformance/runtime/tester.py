@@ -115,7 +115,7 @@ async def open_operated(
     If the operations are not provided, the messages that the IUT sends by itself are judged, once
     in a run.
     """
-    known: list[str] = iut.memory.setdefault("unoperated", [])
+    known: list[str] = iut.facts.setdefault("unoperated", [])
     if known:
         raise Unoperated(known[0])
     async with opened or iut.session() as session:

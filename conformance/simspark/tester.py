@@ -115,7 +115,7 @@ async def repeat_for(
 
 def reported_names(session: Session) -> set[str]:
     """Return the names of all values that the IUT has reported so far."""
-    names: set[str] = session.memory.setdefault("kept", set())
+    names: set[str] = session.facts.setdefault("kept", set())
     return names
 
 

@@ -25,7 +25,7 @@ def port(session: Session, number: int) -> Any:
     """Return a Smart port in the form that the IUT accepts."""
     declared = session.instance.configuration.value("ports")
     return port_in_form(
-        number, session.memory.get(PORTS, "tagged") if declared == "auto" else declared
+        number, session.facts.get(PORTS, "tagged") if declared == "auto" else declared
     )
 
 

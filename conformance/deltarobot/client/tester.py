@@ -171,7 +171,7 @@ class ClientTester(Tester):
     async def _open_later(
         self, iut: Iut, segmentation: Segmentation | None = None, last: bytes = b""
     ) -> AsyncIterator[Session]:
-        if iut.memory.get(_STAYS_AWAY):
+        if iut.facts.get(_STAYS_AWAY):
             raise NotExercised(_STAYS_AWAY)
         async with contextlib.AsyncExitStack() as stack:
             instance = await stack.enter_async_context(iut.instance())
@@ -187,7 +187,7 @@ class ClientTester(Tester):
                     again = iut.connect(instance, segmentation=segmentation)
                     session = await stack.enter_async_context(again)
             except (TimeoutError, Unreachable):
-                iut.memory[_STAYS_AWAY] = not last
+                iut.facts[_STAYS_AWAY] = not last
                 raise NotExercised(_STAYS_AWAY) from None
             yield session
 

@@ -33,7 +33,7 @@ _ALONE = "the server serves one client at a time, which is allowed"
 @contextlib.asynccontextmanager
 async def _open_two(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
     """Open two sessions with one server. Raises NotExercised if it serves one client at a time."""
-    if iut.memory.get(_ALONE):
+    if iut.facts.get(_ALONE):
         raise NotExercised(_ALONE)
     async with (
         iut.instance() as instance,
@@ -45,7 +45,7 @@ async def _open_two(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
             other = open_next_client(iut, instance, "another client that is still connected")
             second = await stack.enter_async_context(other)
         except (Violation, Unreachable):
-            iut.memory[_ALONE] = True
+            iut.facts[_ALONE] = True
             raise NotExercised(_ALONE) from None
         for session in (first, second):
             await await_presence(session)

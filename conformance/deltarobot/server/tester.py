@@ -106,11 +106,11 @@ class ServerTester(Tester):
             return
         expected = f"an end of transmission to be understood after {after}"
         # If the server never closed late before, a short wait is enough.
-        hardly = iut.memory.get(_NEVER, False)
+        hardly = iut.facts.get(_NEVER, False)
         late = await session.until_closed(
             "quiet" if hardly else session.countdown(*2 * ["response"])
         )
-        iut.memory[_NEVER] = hardly or not late
+        iut.facts[_NEVER] = hardly or not late
         async with open_session(iut) as plain:
             if not await is_closed_after(plain, closing):
                 raise Inconclusive("the server does not always close after an end of transmission")
@@ -210,12 +210,12 @@ async def find_next_client_refusal(iut: Iut, before: int = 1) -> str:
             except Violation as none:
                 # A wrong handshake is an error of its own, and no refusal.
                 came = none.came if none.requirement == NEXT else ""
-            iut.memory[known] = came
+            iut.facts[known] = came
             return iut.sessions[-1]
 
-    if iut.memory.get(known) != "":
+    if iut.facts.get(known) != "":
         await share_session(iut, f"next client after {before}", ask)
-    return str(iut.memory[known])
+    return str(iut.facts[known])
 
 
 @contextlib.asynccontextmanager

@@ -14,7 +14,7 @@ async def wait_for_sensor_data(tester: LabTester, *names: str) -> Exchange:
 
     Raises NotExercised if the robot sends none.
     """
-    memory = tester.iut.memory
+    memory = tester.iut.facts
     push = await tester.link()
     await tester.repeats(push, 1)
     found = None

@@ -63,7 +63,7 @@ async def offered_operations(
     tester: Tester, buffer: Buffer, operations: tuple[Operation, ...]
 ) -> list[Operation]:
     """Return these operations, and get_update if the IUT offers it."""
-    found: dict[str, bool] = tester.iut.memory.setdefault("offered", {})
+    found: dict[str, bool] = tester.iut.facts.setdefault("offered", {})
     if GET_UPDATE.name not in found:
         try:
             found[GET_UPDATE.name] = (await run(tester, buffer, GET_UPDATE)).ok

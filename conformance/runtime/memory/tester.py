@@ -88,7 +88,7 @@ class Tester:
 
         Raises Unreachable if the IUT has not answered any operation.
         """
-        others: Lists = self.iut.memory.setdefault(lists.NAME, Lists())
+        others: Lists = self.iut.facts.setdefault(lists.NAME, Lists())
         listing = operation == "list"
         for _ in range(lists.MAX_ATTEMPTS):
             before = others.quiet
@@ -324,7 +324,7 @@ class Tester:
         peripheral = self.catalog[type_]
         if layout.bits or not layout.control:
             return layout
-        known: dict[Peripheral, dict[str, int]] = self.iut.memory.setdefault("bits", {})
+        known: dict[Peripheral, dict[str, int]] = self.iut.facts.setdefault("bits", {})
         if peripheral not in known:
             known[peripheral] = {}
             with contextlib.suppress(Conclusion):

@@ -38,7 +38,7 @@ class Caller(Connections):
 
     def __init__(self, session: Session, iut: Iut) -> None:
         super().__init__(session)
-        self._iut, self._memory = iut, iut.memory
+        self._iut, self._memory = iut, iut.facts
         self._running: list[asyncio.Task[Answer]] = []
         self._ids: Waiting = {}
         self._called: Counter[str] = Counter()

@@ -119,7 +119,7 @@ async def find_procedure(iut: Iut, session: Session, name: str) -> str:
     wanted = f"needs the procedure '{name}' ({iut.role.procedures[name]})"
     if declared == "":
         raise NotExercised(f"{wanted}, which is declared as absent")
-    absent: dict[str, str] = iut.memory.setdefault("absent procedures", {})
+    absent: dict[str, str] = iut.facts.setdefault("absent procedures", {})
     if declared is None and name not in absent:
         absent[name] = await _missing_error(session, name)
     if absent.get(name):

@@ -53,10 +53,10 @@ async def _play_training(iut: Iut) -> None:
                 await tester.tick()
         await (_wait_for_messages(tester, len(answers)) if answers else _wait_quietly(session))
         await _judge_unfinished(connections)
-        iut.memory["training"] = connections
-        iut.memory["sent"] = _words(connections)
-        iut.memory["asked for"] = answers
-        iut.memory["spoiled"] = any(each.judge.spoiled for each in connections.sessions)
+        iut.facts["training"] = connections
+        iut.facts["sent"] = _words(connections)
+        iut.facts["asked for"] = answers
+        iut.facts["spoiled"] = any(each.judge.spoiled for each in connections.sessions)
 
 
 async def _wait_quietly(session: Session) -> None:
@@ -101,11 +101,11 @@ GENERAL = (
 async def test_commands(iut: Iut, statement: str) -> None:
     """All commands of the trainer, sent on its own or on request, satisfy this requirement."""
     await judge_one_session(iut, "trained", _play_training)
-    sent, answers = iut.memory.get("sent", set()), iut.memory.get("asked for", {})
+    sent, answers = iut.facts.get("sent", set()), iut.facts.get("asked for", {})
     wanted = set(FORMS.get(statement, "").split())
-    spoiled = iut.memory.get("spoiled")
+    spoiled = iut.facts.get("spoiled")
     if statement == SMOKE and not spoiled:
-        _check_none_lost(iut.memory["training"], sent, answers)
+        _check_none_lost(iut.facts["training"], sent, answers)
     if wanted & sent if wanted else sent:
         return
     what = " or ".join(sorted(wanted)) or "command"

@@ -181,7 +181,7 @@ async def is_readable(session: Session, marker: str) -> bool:
     Raises NotExercised if the output does not contain the text and no hook provides the logs.
     """
     # If no hook provided logs during one session, expect none during another session.
-    vain = session.memory.get(_NO_LOGS) and not session.closed_by_suite
+    vain = session.facts.get(_NO_LOGS) and not session.closed_by_suite
     left = session.countdown("quiet" if vain else "response")
     upper, process = session.instance.upper, session.instance.process
     while True:
@@ -199,7 +199,7 @@ async def is_readable(session: Session, marker: str) -> bool:
     if session.closed_by_iut:
         raise Inconclusive("the frontend closed the session and possibly did not read the text")
     if logs is None:
-        session.memory[_NO_LOGS] = True
+        session.facts[_NO_LOGS] = True
         raise NotExercised(
             "the frontend's own output does not contain the text; give --hook outcome=COMMAND "
             'that prints {"outcome": …, "log": TEXT} with all logs that the user can read'
@@ -241,7 +241,7 @@ async def end_session(session: Session, lines: int = 1) -> bool | None:
     Returns None if the end cannot be observed.
     """
     await session.finish()
-    known = session.memory.get(_PLAIN)
+    known = session.facts.get(_PLAIN)
     awaits_process = known is not None and known.awaits_process
     if not awaits_process and await session.until_closed(_reading_timeout(session, lines)):
         return True

@@ -67,11 +67,11 @@ async def wait_until_running(
     left = session.countdown(within)
 
     def enough() -> float:
-        return 0.0 if session.memory.get(_AS_LOG) and logs_with_output(session) else left()
+        return 0.0 if session.facts.get(_AS_LOG) and logs_with_output(session) else left()
 
     came = await session.wait_for(*EXECUTION, within=enough, requirement=requirement)
     if not came and logs_with_output(session):
-        session.memory[_AS_LOG] = True
+        session.facts[_AS_LOG] = True
         return True
     return came is not None
 
@@ -149,7 +149,7 @@ async def _wait_for_more(session: Session, left: Countdown) -> bool:
     """Wait for more serial data; wait less if the program writes only to other channels."""
     within: Timeout = left
     if other_channels(session) and not serial_bytes(session):
-        within = "response" if session.memory.get(SPEAKS, True) else "quiet"
+        within = "response" if session.facts.get(SPEAKS, True) else "quiet"
     return await session.wait_for("Serial", within=within) is not None
 
 
@@ -160,7 +160,7 @@ async def wait_for_report(session: Session, kind: str, accept: Callable[[str], b
     before, and Inconclusive if the program writes nothing at all.
     """
     # If no probe program has written anything yet in this run, a wait would show nothing new.
-    left = session.countdown("program" if session.memory.get(SPEAKS, True) else "quiet")
+    left = session.countdown("program" if session.facts.get(SPEAKS, True) else "quiet")
     ended = False
     while True:
         text = serial_text(session)
@@ -173,12 +173,12 @@ async def wait_for_report(session: Session, kind: str, accept: Callable[[str], b
         if ended:
             await check_not_ended(session)
             if not lines:
-                session.memory.setdefault(SPEAKS, False)
+                session.facts.setdefault(SPEAKS, False)
                 none = "the probe program wrote nothing on serial channel 1"
                 raise Inconclusive(none + other_channels(session))
             return latest
         if text:
-            session.memory[SPEAKS] = True
+            session.facts[SPEAKS] = True
         ended = not await _wait_for_more(session, left)
 
 

@@ -435,7 +435,7 @@ async def _check_all_driven(iut: Iut, session: Session, known: Driving) -> None:
 
     Raises Inconclusive if a motor is not driven in a plain session either.
     """
-    silent: set[int] = iut.memory.setdefault(_SILENT, set())
+    silent: set[int] = iut.facts.setdefault(_SILENT, set())
     left = await _ports_not_driven(session, known, silent)
     if not left:
         return

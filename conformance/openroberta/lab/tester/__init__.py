@@ -70,7 +70,7 @@ class RobotsTester:
 
     async def _found_out(self, what: str, find: Callable[[], Awaitable[bool]]) -> bool:
         """Return a fact about the lab, which is observed once in a run."""
-        memory = self.iut.memory
+        memory = self.iut.facts
         if what not in memory:
             memory[what] = await find()
         return bool(memory[what])
@@ -87,7 +87,7 @@ class RobotsTester:
             except NotExercised:
                 return False
             if answered.ok:
-                self.iut.memory[f"{operation} takes any token"] = True
+                self.iut.facts[f"{operation} takes any token"] = True
             return True
 
         hooks = self.iut.configuration.hooks

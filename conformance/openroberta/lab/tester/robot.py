@@ -128,7 +128,7 @@ class Robot:
         message = await exchange.answer(requirement=requirement)
         if message.name != "Repeat":
             # The lab has accepted the token, so even an abort at the end of the hold time is wrong.
-            any_token = self.tester.iut.memory.get("pair takes any token")
+            any_token = self.tester.iut.facts.get("pair takes any token")
             doubt = ", although 'pair' accepts any token" if any_token else ""
             raise exchange.violation(
                 f"Repeat after its token was entered{doubt}", message, requirement

@@ -272,7 +272,7 @@ class LabTester:
         Returns None if the robot goes on pushing, does not come back by itself, or does not update.
         No later test of this run then waits for an update again.
         """
-        memory, gone = self.iut.memory, "does not come back from an update"
+        memory, gone = self.iut.facts, "does not come back from an update"
         if memory.get(gone) or not self.updates:
             return None
         await push.command("update")

@@ -60,14 +60,14 @@ async def _wait_for_perceptors(iut: Iut, session: Session) -> None:
         for _ in range(4):
             await perceptors(session, within)
     except Violation:
-        iut.memory["without perceptors"] = iut.memory.get("without perceptors", 0) + 1
+        iut.facts["without perceptors"] = iut.facts.get("without perceptors", 0) + 1
         raise
-    iut.memory["without perceptors"] = 0
+    iut.facts["without perceptors"] = 0
 
 
 def _has_no_perceptors(iut: Iut) -> bool:
     """Return True if no perceptors arrived for the last agents in a row."""
-    return bool(iut.memory.get("without perceptors", 0) > _MISSED)
+    return bool(iut.facts.get("without perceptors", 0) > _MISSED)
 
 
 def next_number(iut: Iut, instance: Instance) -> int:
@@ -76,7 +76,7 @@ def next_number(iut: Iut, instance: Instance) -> int:
     A server can reserve the number of an agent that has left, so every agent gets another number.
     Parallel tests have servers of their own, unless the user started one server for all.
     """
-    numbers = iut.memory.setdefault("numbers", WeakKeyDictionary())
+    numbers = iut.facts.setdefault("numbers", WeakKeyDictionary())
     server = instance if iut.configuration.command else iut.testbed
     numbers[server] = numbers.get(server, 0) % MAX_UNUM + 1
     return int(numbers[server])
@@ -89,7 +89,7 @@ async def create(iut: Iut, session: Session) -> None:
     out once if perceptors arrive before the init.
     """
     await session.send(expressions(f"(scene {iut.configuration.value('scene')})"))
-    early = iut.memory.get("perceptors before init")
+    early = iut.facts.get("perceptors before init")
     # The server has already sent data to other clients, so it is past startup.
     due = "response" if session.instance.has_spoken else session.countdown(session.reaction_time)
     within: dict[bool | None, Timeout] = {
@@ -99,7 +99,7 @@ async def create(iut: Iut, session: Session) -> None:
     }
     came = await session.wait_for(*PERCEPTORS, within=within[early], requirement=LATER_PERCEPTORS)
     if not session.ended:
-        iut.memory.setdefault("perceptors before init", came is not None)
+        iut.facts.setdefault("perceptors before init", came is not None)
 
 
 async def _wait_for_name(iut: Iut, session: Session) -> None:
@@ -109,9 +109,9 @@ async def _wait_for_name(iut: Iut, session: Session) -> None:
     if no perceptors arrive. The specification does not define GS, so a server can omit GS or these
     values.
     """
-    known = iut.memory.get("players are numbered")
+    known = iut.facts.get("players are numbered")
     usual = known is not False and not _has_no_perceptors(iut)
-    late = iut.memory.get("perceptors before init") and not session.received
+    late = iut.facts.get("perceptors before init") and not session.received
     left = session.countdown(*((2 if late else 3) * ["response"] if usual else ["quiet"]))
     values: dict[str, str] = {}
     while _name(values) is None:
@@ -122,11 +122,11 @@ async def _wait_for_name(iut: Iut, session: Session) -> None:
             break
         values |= _game_state_of(message)
     else:
-        iut.memory["players are numbered"] = True
+        iut.facts["players are numbered"] = True
         return
     groups = [message for message in session.received if message.name in PERCEPTORS]
     if len(groups) > MAX_GROUPS:
-        iut.memory.setdefault("players are numbered", False)
+        iut.facts.setdefault("players are numbered", False)
     if known and any(item[:1] == ["GS"] for message in groups for item in message.value):
         raise Inconclusive(
             "the game state (GS) has number and team for other agents, but not for this one: its "

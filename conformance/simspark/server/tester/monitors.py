@@ -42,7 +42,7 @@ class Watch:
         self.view = View()
         self.waiting = 0
         """The number of sent messages that can be without effect so far."""
-        self._memory = iut.memory
+        self._memory = iut.facts
 
     async def command(self, text: str, *, segmentation: Segmentation | None = None) -> None:
         """Send one message of commands, given as text on the wire without the length."""
