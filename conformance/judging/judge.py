@@ -45,8 +45,8 @@ class Oracle(Interface):
 
     - ``reset(sender)``: the sender ends its stream by a reset. Data in both directions can be
       lost.
-    - ``has_said_goodbye(sender)``: returns True if the sender has said goodbye, so that its exit
-      is not a crash.
+    - ``has_said_goodbye(sender)``: returns True if the sender has said goodbye. Both sides can end
+      the session then, without a violation.
 
     An optional constant of the oracle's module, ``ONE_SIDED``, contains the requirements about the
     names and directions of messages. They are judged even if only the messages of one side are
