@@ -16,7 +16,7 @@ A culprit is reported only if three controls agree:
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -335,7 +335,7 @@ class Isolation:
             for name, (_, result) in cheapest.items()
             if any(not each.judged and each.requirement == name for each in result.evidence)
         }
-        stands = _requirement_of_end(trials, culprit.label, self._testbed, concluded)
+        stands = _requirement_of_end(trials, culprit.label, self._testbed, concluded, subject)
         trials = [
             replace(each, shown=TrialResult.STANDS) if each.requirement == stands else each
             for each in trials
@@ -422,7 +422,11 @@ def _trial(
 
 
 def _requirement_of_end(
-    trials: Sequence[Trial], culprit: str, testbed: Testbed, concluded: Collection[str]
+    trials: Sequence[Trial],
+    culprit: str,
+    testbed: Testbed,
+    concluded: Collection[str],
+    subject: Result,
 ) -> str:
     """Return the requirement that the end itself violates, among those without other evidence.
 
@@ -430,13 +434,15 @@ def _requirement_of_end(
 
     - The requirement of segmentation comes last, because replays send whole messages.
     - Requirements of level must come first: the blamed requirement excuses the others.
-    - The requirement about the handling of the culprit (`MessageType.handled`) comes first.
+    - The requirement about the handling of the culprit (`MessageType.handled`) comes first. If
+      none is declared, the requirement of the ``subject`` comes first: its session was reduced.
     - A requirement whose test needs the culprit comes first.
     - A requirement that a test ``concluded`` comes before one that only the judge found.
     - Prerequisites of the others come first, then the order of the specification.
     """
     protocol, peer = testbed.configuration.protocol, testbed.role.peer
     kind = protocol.messages.get((peer, culprit.partition(" ")[0]))
+    handled = (kind and kind.handled) or subject.requirement
     names = [each.requirement for each in trials if each.shown is not TrialResult.INDEPENDENT]
     proven = {each.requirement for each in trials if each.shown is TrialResult.CONSEQUENCE}
     ids = [*protocol.requirements]
@@ -447,7 +453,7 @@ def _requirement_of_end(
         return (
             name == protocol.segmentation_requirement and culprit != PART,
             entry is None or entry.level != "must",
-            not (kind and kind.handled == name),
+            name != handled,
             name in proven,
             name not in concluded,
             -dependent,
@@ -499,8 +505,17 @@ class _Player:
                     task.cancel()
                 await asyncio.gather(*self._operations, return_exceptions=True)
 
+    async def _begin(self, operation: Coroutine[Any, Any, Any]) -> None:
+        self._operations.append(asyncio.create_task(operation))
+        await asyncio.sleep(0)
+
     async def _step(self, step: Step, instance: Instance, stack: contextlib.AsyncExitStack) -> None:
+        operated = False
         if step.connection not in self.sessions:
+            operated = bool(step.operation) and not instance.serves
+            if operated:
+                # A client can connect only after an operation.
+                await self._begin(instance.upper(step.operation, **step.arguments))
             channel = self._subject.channels[step.connection]
             opened = self._iut.connect(instance, channel=channel)
             self.sessions[step.connection] = await stack.enter_async_context(opened)
@@ -512,10 +527,10 @@ class _Player:
             await session.wait_for(within=_REPLY_TIME + starting)
         session.pass_over()
         await self._wait_for_answers(step.answers)
-        if step.operation:
-            operating = session.operate(step.operation, **step.arguments)
-            self._operations.append(asyncio.create_task(operating))
-            await asyncio.sleep(0)
+        if operated:
+            session.note(step.operation, session.peer, arguments=step.arguments)
+        elif step.operation:
+            await self._begin(session.operate(step.operation, **step.arguments))
         elif step.closes:
             await session.finish()
         else:
