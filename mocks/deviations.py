@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, TypeVar
 
-from mocks.steps import Change
+from mocks.steps import Change, with_changes
 
 Peer = TypeVar("Peer", bound=type[Any])
 
@@ -99,10 +99,9 @@ class Table:
     def __setitem__(self, requirement: str, deviations: Mapping[str, Entry]) -> None:
         for name, one in deviations.items():
             peer = type(self._base.__name__, (self._base,), {"__doc__": one.summary})
-            for change in one.changes:
-                peer = change.applied(peer)
+            peer = with_changes(peer, one.changes)
             told = (one.summary, one.subtle, one.needs, one.roles, one.company)
-            peer.deviation = Deviation(name, requirement, *told)  # type: ignore[attr-defined]
+            peer.deviation = Deviation(name, requirement, *told)
             self.peers.append(peer)
 
 

@@ -14,7 +14,7 @@ Deeds of a step that is a coroutine function can be coroutine functions too.
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from inspect import isawaitable, iscoroutinefunction
@@ -50,6 +50,14 @@ class Change:
         member = awaited if iscoroutinefunction(getattr(base, self.step)) else step
         changed = type(base.__name__, (base,), {self.step: member})
         return changed
+
+
+def with_changes(base: type[Any], changes: Iterable[Change]) -> type[Any]:
+    """Return a subclass with all changes.
+
+    A later change of a step is made around the earlier ones.
+    """
+    return reduce(lambda peer, change: change.applied(peer), changes, base)
 
 
 class When:
@@ -206,53 +214,55 @@ def every(count: int) -> When:
 
 
 def _counted(chosen: Callable[[int], bool]) -> When:
-    key = object()
+    def holds(known: dict[str, int], *args: Any) -> bool:
+        known["asked"] = known.get("asked", 0) + 1
+        return chosen(known["asked"])
 
-    def holds(peer: Any, *args: Any) -> bool:
-        asked = vars(peer).setdefault("asked", {})
-        asked[key] = asked.get(key, 0) + 1
-        return chosen(asked[key])
-
-    return When(holds)
+    return _remembering(holds)
 
 
 def novel(key: Function) -> When:
     """If `key` returns a value that it has not returned before in a session."""
-    mine = object()
 
-    def holds(peer: Any, *args: Any) -> bool:
-        known = vars(peer).setdefault("known_values", {}).setdefault(mine, set())
-        value, count = key(peer, *args), len(known)
-        known.add(value)
+    def holds(known: dict[Any, None], *args: Any) -> bool:
+        value, count = key(*args), len(known)
+        known[value] = None
         return len(known) > count
 
-    return When(holds)
+    return _remembering(holds)
 
 
 def differing(key: Function) -> When:
     """If `key` returns another value than the last time that the condition was asked."""
-    mine = object()
 
-    def holds(peer: Any, *args: Any) -> bool:
-        latest, value = vars(peer).setdefault("latest_values", {}), key(peer, *args)
-        differs = mine not in latest or latest[mine] != value
-        latest[mine] = value
+    def holds(known: dict[str, Any], *args: Any) -> bool:
+        value = key(*args)
+        differs = "latest" not in known or known["latest"] != value
+        known["latest"] = value
         return differs
 
-    return When(holds)
+    return _remembering(holds)
 
 
 def since(when: Function) -> When:
     """From the first time that another condition holds."""
+
+    def holds(known: dict[str, bool], *args: Any) -> bool:
+        known["begun"] = known.get("begun", False) or when(*args)
+        return known["begun"]
+
+    return _remembering(holds)
+
+
+def _remembering(holds: Function) -> When:
+    """A condition that also gets a dictionary, which it can change; each session has its own."""
     key = object()
 
-    def holds(peer: Any, *args: Any) -> bool:
-        begun = vars(peer).setdefault("begun", set())
-        if key not in begun and when(peer, *args):
-            begun.add(key)
-        return key in begun
+    def asked(peer: Any, *args: Any) -> bool:
+        known = vars(peer).setdefault("remembered", {}).setdefault(key, {})
+        return bool(holds(known, peer, *args))
 
-    return When(holds)
+    return When(asked)
 
 
 def from_connection(number: int) -> When:

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import gzip
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 from conformance.codec import Frame
@@ -12,7 +11,7 @@ from conformance.openroberta.codec import content
 from mocks.openroberta.http import Served
 from mocks.openroberta.known_robot import KnownRobot, Program, Step
 from mocks.openroberta.lab import Lab
-from mocks.steps import Change, Function, When, call, instead, returning
+from mocks.steps import Change, Function, When, call, instead, returning, with_changes
 
 PUSHES = When(lambda _, data, *rest: data.get("cmd") == "push")
 """If the step is about the data object of a push."""
@@ -63,8 +62,7 @@ def state(change: Callable[[Any], Any]) -> Change:
 
 def serves(*changes: Change) -> Change:
     """Serve each connection with these changes of steps of `Served`."""
-    base: type[Any] = Served
-    served = reduce(lambda peer, change: change.applied(peer), changes, base)
+    served = with_changes(Served, changes)
     return instead("served", lambda _, stream: served(stream))
 
 

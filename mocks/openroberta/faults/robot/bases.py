@@ -1,14 +1,23 @@
 """Building blocks of the robot's faults: conditions, and changes of requests and connections."""
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 from conformance.codec import Frame
 from conformance.openroberta import message_names
 from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import Robot
-from mocks.steps import Change, Function, When, alter, always, before, instead, wait_for_ever
+from mocks.steps import (
+    Change,
+    Function,
+    When,
+    alter,
+    always,
+    before,
+    instead,
+    wait_for_ever,
+    with_changes,
+)
 
 RAN = When(lambda robot, *rest: robot.exit_value is not None)
 """After the first program."""
@@ -85,8 +94,7 @@ def omits(name: str, when: Function = always) -> Change:
 
 def calls(*changes: Change, caller: type[Caller] = Caller) -> Change:
     """Use connections with these changes of steps of `Caller`."""
-    base: type[Any] = caller
-    changed = reduce(lambda peer, change: change.applied(peer), changes, base)
+    changed = with_changes(caller, changes)
     return instead("make_caller", lambda robot: changed(robot.settings.url))
 
 

@@ -111,10 +111,6 @@ def _was_removed(server: Server, agent: Agent) -> bool:
     return agent.robot is not None and agent.robot not in robots and bool(robots)
 
 
-def _remove(server: Server, command: list[Any]) -> None:
-    server.world.remove(server.find_named_or_selected(command))
-
-
 def _remove_number(server: Server, command: list[Any]) -> None:
     unum = server.find_named_or_selected(command).unum
     for robot in [each for each in server.world.robots if each.unum == unum]:
@@ -284,7 +280,7 @@ FAULTS["repos.named"] = {
 FAULTS["repos.selected"] = {
     "repos-removes": Subtle(
         "Removes the selected agent instead of repositioning it.",
-        instead("do_repos", _remove, NAMELESS),
+        instead("do_repos", Server.do_kill, NAMELESS),
     ),
     "repos-by-name-only": Fault(
         "Does not reposition the selected agent.", skip("do_repos", NAMELESS)
