@@ -97,7 +97,7 @@ def _command(words: list[str]) -> int:
     check_working_folder()
     words = _add_sets(words)
     parser = _parser(words)
-    args, rest = _split(words)
+    args, rest = split_words(words)
     parsed, unknown = parser.parse_known_args(args)
     if unknown:
         _report_unknown(parser, words[0], unknown, has_command=len(args) < len(words))
@@ -202,8 +202,8 @@ def _report_unknown(
     parser.error(f"unrecognized arguments: {' '.join(unknown)}")
 
 
-def _split(words: list[str]) -> tuple[list[str], list[str]]:
-    """Split the words at the first ``--``; the second part is the command of an IUT."""
+def split_words(words: list[str]) -> tuple[list[str], list[str]]:
+    """Split words at the first ``--``, before the command of an IUT."""
     if "--" not in words:
         return words, []
     place = words.index("--")
@@ -217,7 +217,7 @@ def _add_sets(words: list[str]) -> list[str]:
     """
     parser = _Parser(prog="conformance", add_help=False, allow_abbrev=False)
     parser.add_argument("--protocols", metavar="DIR", action="append", default=[])
-    ours, _ = _split(words)
+    ours, _ = split_words(words)
     found, others = parser.parse_known_args(ours)
     for directory in found.protocols:
         if not (Path(directory) / "schemas").is_dir():

@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("roles", metavar="ROLE", nargs="*", help="default: all")
     parser.add_argument("--against", metavar="FOLDER", help="another checkout")
     parser.add_argument("--inside", metavar="ROLE", help=argparse.SUPPRESS)
-    given, command = _split(sys.argv[1:])
+    given, command = cli.split_words(sys.argv[1:])
     args = parser.parse_args(given)
     if args.inside:
         inside(args.inside, command)
@@ -174,12 +174,6 @@ def _measured(role: str, command: list[str], tree: str | None) -> dict[str, Any]
 
 def _row(parts: list[float]) -> str:
     return f"{parts[0]:8.1f}{parts[1]:8.1f}{parts[2]:8.1f}{parts[3]:8.0f}"
-
-
-def _split(words: list[str]) -> tuple[list[str], list[str]]:
-    """Split the words at "--"."""
-    place = words.index("--") if "--" in words else len(words)
-    return words[:place], words[place + 1 :]
 
 
 if __name__ == "__main__":
