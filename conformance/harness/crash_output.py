@@ -6,6 +6,13 @@ MAX_LENGTH = 400  # characters of the line that are reported
 _MAX_REASON = 240  # characters of the reason below "Caused by", which must not cut off the error
 LAST_LINES = 3  # lines at the end; a program can log the end of its work after the error
 
+_FATAL = r"(?:PHP )?[Ff]atal error"
+_RUBY = r"^\S+:\d+:in .+ \(\S+\)$"
+_TCL = "    while executing"
+_ELIXIR = r"\*\* \(\w+"
+# Perl writes warnings in the same form, so only the last line counts.
+_PERL = r"^.+ at \S+ line \d+(?:, <\w+> (?:line|chunk) \d+)?\.\s*\Z"
+
 _ERROR_OF = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
@@ -17,14 +24,13 @@ _ERROR_OF = tuple(
         # Rust: the message follows the source location; since 1.73 it is on a line of its own
         r"^thread .* panicked at .*?(?:',.*|:\n.*)$",
         # Go, PHP, OCaml, Swift
-        r"^(?:panic|(?:PHP )?[Ff]atal error): .*$",
+        rf"^(?:panic|{_FATAL}): .*$",
         # Ruby, Lua, Tcl, Elixir
-        r"^\S+:\d+:in .+ \(\S+\)$",
+        _RUBY,
         r"^lua\S*: .*$",
-        r"^.*(?=\n    while executing$)",
-        r"^\*\* \(\w+.*$",
-        # Perl, which writes warnings in the same form: only the last line counts
-        r"^.+ at \S+ line \d+(?:, <\w+> (?:line|chunk) \d+)?\.\s*\Z",
+        rf"^.*(?=\n{_TCL}$)",
+        rf"^{_ELIXIR}.*$",
+        _PERL,
         # Handlers of signals that only a crash raises: their message is a line of the log
         r"^.*\bsignal (?:4|6|7|8|11)\b.*$",
         r"^.*(?:\bSIG(?:ILL|ABRT|BUS|FPE|SEGV)\b|[Ss]egmentation fault).*$",
@@ -52,14 +58,12 @@ _NODE = re.compile(r"^(?:Uncaught )?(?:[A-Za-z_$][\w$.]*)?Error(?: \[\w+\])?: .*
 
 _UNHANDLED = re.compile(
     # Python, Rust, Go, Zig, OCaml, Swift, PHP, C++, Java, Node.js, .NET, Dart, shell
-    r"Traceback \(most recent call last\)|panicked at|\bpanic: |^(?:PHP )?[Ff]atal error: "
+    rf"Traceback \(most recent call last\)|panicked at|\bpanic: |^{_FATAL}: "
     r"|terminate called|^Exception in thread|^\s+at .*:\d+:\d+\)?$|Unhandled exception"
     r"|Segmentation fault|AddressSanitizer"
-    # Ruby, Lua, Tcl, Elixir, Haskell
-    r"|^\S+:\d+:in .+ \(\S+\)$|^stack traceback:$|^    while executing$|^\*\* \(\w+"
-    r"|^CallStack \(from HasCallStack\)"
-    # Perl
-    r"|^.+ at \S+ line \d+(?:, <\w+> (?:line|chunk) \d+)?\.\s*\Z",
+    # Ruby, Lua, Tcl, Elixir, Haskell, Perl
+    rf"|{_RUBY}|^stack traceback:$|^{_TCL}$|^{_ELIXIR}"
+    rf"|^CallStack \(from HasCallStack\)|{_PERL}",
     re.MULTILINE,
 )
 """Texts by which a runtime reports an unhandled error.
