@@ -124,6 +124,9 @@ class _ReplayResult:
     end: End | None
     sessions: Sessions
 
+    def ends_like(self, end: End) -> bool:
+        return self.end is not None and self.end.way == end.way
+
 
 def _channel(session: Session) -> str:
     return session.peer if session.peer in session.role.channels else ""
@@ -321,13 +324,16 @@ class Isolation:
                 others.add(name)
             else:
                 trials.append(trial)
-        unsure = [
-            cheapest[each.requirement]
+        # Several requirements can have the same test.
+        unsure = {
+            each.test: cheapest[each.requirement][0]
             for each in trials
             if each.test != subject.id and each.shown in (TrialResult.STANDS, TrialResult.UNDECIDED)
-        ]
-        ends = await asyncio.gather(*(self._ends_with(pair[0], culprit.label) for pair in unsure))
-        spared = {pair[1].id for pair, end in zip(unsure, ends, strict=True) if not end}
+        }
+        ends = await asyncio.gather(
+            *(self._ends_with(each, culprit.label) for each in unsure.values())
+        )
+        spared = {test for test, end in zip(unsure, ends, strict=True) if not end}
         others |= {each.requirement for each in trials if each.test in spared}
         trials = [each for each in trials if each.test not in spared]
         concluded = {
@@ -353,7 +359,7 @@ class Isolation:
         if last == len(ended.steps) - 1:
             return True
         played = await self.play(ended, ended.steps[: last + 1])
-        return played.end is not None and played.end.way == ended.end.way
+        return played.ends_like(ended.end)
 
     async def _run_masked(self, ended: EndedSession, mask: frozenset[str]) -> Result:
         async with self._room:
@@ -582,7 +588,7 @@ class _Reduction:
             return False
         self.replays += 1
         played = await self._isolation.play(self._subject, steps)
-        if played.end is None or played.end.way != self._subject.end.way:
+        if not played.ends_like(self._subject.end):
             return False
         self.latest = played.sessions
         return True
