@@ -2,7 +2,7 @@
 
 Each cause has evidence:
 
-- an end of sessions with the smallest session (see `running.isolation`)
+- an end of sessions with the smallest session (see `running.reduction`)
 - wrong content with its event
 - a missing message with a wait that timed out
 """

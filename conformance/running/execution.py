@@ -19,9 +19,10 @@ from conformance.definitions.protocol import Requirement
 from conformance.evidence import Result
 from conformance.iut import Iut
 from conformance.running import other_role, smoke
-from conformance.running.isolation import EndedSession, Isolation
+from conformance.running.isolation import Isolation
 from conformance.running.overlap import overlap, width
 from conformance.running.progress import Progress
+from conformance.running.reduction import EndedSession
 from conformance.running.results import conclude
 from conformance.running.smoke import Smoke
 from conformance.running.testbed import Testbed

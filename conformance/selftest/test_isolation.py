@@ -14,14 +14,8 @@ import pytest
 from conformance.conclusions.decisions import Culprit, TrialResult
 from conformance.evidence import End, Evidence, Kind, Result
 from conformance.iut import Iut
-from conformance.running.isolation import (
-    REDUCTIONS,
-    REPLAYS,
-    EndedSession,
-    Isolation,
-    Step,
-    _ReplayResult,
-)
+from conformance.running.isolation import REDUCTIONS, Isolation
+from conformance.running.reduction import REPLAYS, EndedSession, ReplayResult, Step
 from conformance.running.results import end_of
 from conformance.running.testbed import Testbed
 from conformance.selftest.driving import SIMULATOR, TIMINGS, Done, Place
@@ -61,13 +55,13 @@ class Simulated(Isolation):
         """The latest session that the IUT has ended."""
         self.masked: list[tuple[str, str]] = []
 
-    async def play(self, subject: EndedSession, steps: Sequence[Step]) -> _ReplayResult:
+    async def play(self, subject: EndedSession, steps: Sequence[Step]) -> ReplayResult:
         labels = [step.label for step in steps]
         self.played.append(labels)
         if not self._dies(labels):
-            return _ReplayResult(None, ())
+            return ReplayResult(None, ())
         self.smallest = labels
-        return _ReplayResult(subject.end, ())
+        return ReplayResult(subject.end, ())
 
     def _write(self, result: Result, sessions: Any, culprit: Step) -> tuple[str, int | None]:
         return f"counterexamples/{result.id}-smallest.jsonl", len(self.smallest)
@@ -153,8 +147,8 @@ def test_a_control_that_does_not_end_claims_nothing() -> None:
 
 def test_another_end_is_not_the_same() -> None:
     class Another(Simulated):
-        async def play(self, subject: EndedSession, steps: Sequence[Step]) -> _ReplayResult:
-            return _ReplayResult(CLOSE, ())
+        async def play(self, subject: EndedSession, steps: Sequence[Step]) -> ReplayResult:
+            return ReplayResult(CLOSE, ())
 
     assert isolated(Another(lambda sent: True), (met("a"), session("a", "b"))) == []
 
