@@ -134,6 +134,13 @@ def test_the_fixture(reference_mock: Callable[..., Mock]) -> None:
     assert client.findings == []
 
 
+def test_a_mock_that_ends_answers_no_more_operations() -> None:
+    with mock("deltarobot/server", upper_tester=True) as server:
+        pass
+    with pytest.raises(MockFailed, match="has ended"):
+        server.ask("stop")
+
+
 @pytest.mark.parametrize("process", [False, True])
 @pytest.mark.parametrize(
     ("options", "why"),

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent import futures
 from typing import Any
 
@@ -11,6 +11,10 @@ from mocks import deviations, playing
 from mocks.run import Run
 from mocks.testing.base import PATIENCE, Mock, MockFailed
 from mocks.upper_tester import Refused, Warned
+
+
+class _Ended(MockFailed):
+    """The mock has ended and takes no calls any more."""
 
 
 class InThread(Mock):
@@ -25,6 +29,7 @@ class InThread(Mock):
         self._run = Run(self._hear)
         self._run.inside = True
         self._played = self._loop.create_task(playing.play(self._run, module, self.role, args))
+        self._takes_calls = True
         self._thread = threading.Thread(target=self._play, daemon=True, name=self.role)
         self._thread.start()
 
@@ -43,7 +48,13 @@ class InThread(Mock):
             self._changed.notify_all()
 
     async def _wait(self) -> int:
-        return await self._played
+        try:
+            return await self._played
+        finally:
+            with self._changed:
+                self._takes_calls = False
+            # Calls that came before become tasks, which the runner cancels.
+            await asyncio.sleep(0)
 
     def end(self) -> None:
         if not hasattr(self, "_thread"):
@@ -63,12 +74,23 @@ class InThread(Mock):
             self._loop.call_soon_threadsafe(action)
 
     def _settle(self) -> None:
-        if self._thread.is_alive():
-            coroutine = playing.settle(self._run)
-            try:
-                asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE)
-            except (RuntimeError, TimeoutError, futures.CancelledError):
-                coroutine.close()  # the loop has just ended, so everything is judged
+        with contextlib.suppress(_Ended):  # then everything is judged
+            self._do(playing.settle(self._run))
+
+    def _do(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine in the mock's loop; return its result. Raises MockFailed."""
+        with self._changed:
+            if not self._takes_calls:
+                coroutine.close()
+                raise _Ended(f"{self.role} has ended")
+            done = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return done.result(PATIENCE)
+        except futures.CancelledError:
+            raise _Ended(f"{self.role} has ended") from None
+        except TimeoutError:
+            done.cancel()
+            raise MockFailed(f"{self.role} did not answer within {PATIENCE:g} s") from None
 
     def ask(self, operation: str, **args: Any) -> Any:
         """Run an operation of the upper tester (`upper_tester=True`); return its result.
@@ -86,7 +108,7 @@ class InThread(Mock):
             return await known[operation](args)
 
         try:
-            result = asyncio.run_coroutine_threadsafe(do(), self._loop).result(PATIENCE)
+            result = self._do(do())
         except (Refused, ValueError, KeyError, TypeError) as error:
             raise MockFailed(f"{operation}: {error}") from error
         return result.result if isinstance(result, Warned) else result
