@@ -5,7 +5,8 @@
 Three lines are printed:
 
 - The first ratio is the time of N short runs one after another by their time on a local cluster.
-- The overhead compares the processor time of the whole campaign with the time of the runs alone.
+- The overhead is the processor time of client, scheduler and workers by that of the runs. It
+  includes the start of the cluster.
 - The last ratio is the memory of client and scheduler with all results by that with a tenth.
   The results have the size of a short run's.
 """
@@ -43,25 +44,29 @@ def tasks(folder: Path, runs: int) -> list[Task]:
     return plan.load(file)
 
 
-def processor_time() -> float:
-    """Return the seconds of processor time of this process and its children that have ended."""
+def processor_times() -> tuple[float, float]:
+    """Return the seconds of processor time of this process, and of its ended children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    own, children = (each.ru_utime + each.ru_stime for each in used)
+    return own, children
 
 
-def one_after_another(planned: list[Task]) -> tuple[float, float]:
-    """Return the seconds that the runs take without a campaign, and their processor time."""
-    began, used = time.perf_counter(), processor_time()
+def one_after_another(planned: list[Task]) -> float:
+    """Return the seconds that the runs take without a campaign."""
+    began = time.perf_counter()
     for each in planned:
         with tempfile.TemporaryDirectory() as folder:
             words = [sys.executable, "-m", "conformance", *each.words, "--report", "report"]
             subprocess.run(words, cwd=folder, capture_output=True, check=True)
-    return time.perf_counter() - began, processor_time() - used
+    return time.perf_counter() - began
 
 
 def as_campaign(planned: list[Task], folder: Path) -> tuple[float, float]:
-    """Return the seconds of a campaign with its cluster, and its processor time."""
-    began, used = time.perf_counter(), processor_time()
+    """Return the seconds of a campaign with its cluster, and its overhead.
+
+    The overhead is the processor time of all except the runs, divided by that of the runs.
+    """
+    began, (before, _) = time.perf_counter(), processor_times()
     results = Results(folder)
     results.prepare(planned)
 
@@ -70,7 +75,9 @@ def as_campaign(planned: list[Task], folder: Path) -> tuple[float, float]:
 
     with engine.cluster("") as client:
         engine.play(client, planned, ended)
-    return time.perf_counter() - began, processor_time() - used
+        workers = client.run(processor_times).values()
+    beside = processor_times()[0] - before + sum(own for own, _ in workers)
+    return time.perf_counter() - began, beside / sum(runs for _, runs in workers)
 
 
 def resident() -> int:
@@ -117,10 +124,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         planned = tasks(folder, args.runs)
-        alone, alone_used = one_after_another(planned)
-        together, together_used = as_campaign(planned, folder / "campaign")
+        alone = one_after_another(planned)
+        together, overhead = as_campaign(planned, folder / "campaign")
         print(f"{alone / together:.2f} times as fast as one after another")
-        print(f"{100 * (together_used / alone_used - 1):.1f} % more processor time than the runs")
+        print(f"{100 * overhead:.1f} % more processor time than the runs")
         grown = memory(folder / "many", args.results)
         print(f"{grown:.2f} times the memory of the client with {args.results} results")
 

@@ -13,6 +13,13 @@ from conformance.running.machine import core_count
 
 AHEAD = 2  # tasks for each thread of the cluster that are handed over ahead of time
 RETRIES = 2  # further tries of a task whose worker crashes
+_COARSE = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.worker.profile.enabled": False,
+}
+"""Settings of a local cluster: Dask need not watch itself often, because tasks take seconds."""
 
 
 class ClusterLost(Exception):
@@ -26,6 +33,7 @@ def cluster(address: str) -> Iterator[Any]:
     Raises ConfigurationError if Dask is not installed or the scheduler cannot be reached.
     """
     try:
+        import dask
         import distributed
     except ImportError as error:
         raise ConfigurationError(
@@ -36,6 +44,7 @@ def cluster(address: str) -> Iterator[Any]:
             if address:
                 client = distributed.Client(address, timeout="10s")
             else:
+                stack.enter_context(dask.config.set(_COARSE))
                 local = distributed.LocalCluster(
                     n_workers=core_count(),
                     threads_per_worker=1,

@@ -2,6 +2,7 @@
 
 import io
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ if os.getppid() == parent:
     sys.exit(cli.main())
 """
 """Runs the command `conformance`, and stops it if the worker exits."""
-_POLL_INTERVAL = 0.25  # seconds between two checks of the memory of a task
+_POLL_INTERVAL = 0.5  # seconds between two checks of the memory of a task
 _EXIT_TIME = 10.0  # seconds that a task has to exit after SIGTERM
 _OUTPUT = 20_000  # bytes of a task's output that are kept
 
@@ -86,15 +87,19 @@ def run(task: Task) -> Outcome:
 def _watch(process: subprocess.Popen[bytes], task: Task, began: float) -> str:
     """Wait for the end of a task; end it if it exceeds a limit, and return the reason."""
     ended = ""
-    while process.poll() is None:
-        if time.monotonic() > began + task.timeout:
-            ended = f"ended after {task.timeout:g} s"
-        elif (used := memory(process.pid)) > task.memory:
-            ended = f"ended at {used:.0f} MiB of memory"
-        if ended:
-            _end(process)
-            break
-        time.sleep(_POLL_INTERVAL)
+    exits = os.pidfd_open(process.pid)
+    try:
+        while not select.select([exits], [], [], _POLL_INTERVAL)[0]:
+            if time.monotonic() > began + task.timeout:
+                ended = f"ended after {task.timeout:g} s"
+            elif (used := memory(process.pid)) > task.memory:
+                ended = f"ended at {used:.0f} MiB of memory"
+            if ended:
+                _end(process)
+                break
+    finally:
+        os.close(exits)
+    process.wait()
     return ended
 
 
