@@ -60,7 +60,7 @@ class Whole:
         state = f"{self.done} of {self.planned} runs done"
         broken = f", {len(self.broken)} without a report" if self.broken else ""
         causes = sum(group.verdict in VIOLATIONS for group in self.groups.values())
-        return f"{state}{broken}; {causes} causes of failures in {len(self.runs)} programs"
+        return f"{state}{broken}; programs: {len(self.runs)}, causes of failures: {causes}"
 
     def add(self, summary: Mapping[str, Any]) -> None:
         """Add the summary of a task."""
