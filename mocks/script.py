@@ -51,10 +51,7 @@ class WrongScript(ValueError):
 
 
 def read(path: Path) -> Mapping[str, Steps]:
-    """Return the steps of a script by port name; the name "" means all ports.
-
-    Raises WrongScript or OSError.
-    """
+    """Return the steps of a script by port name; "" is all ports. Raises WrongScript."""
     try:
         loaded = option_files.load(path)
     except ValueError as error:

@@ -141,7 +141,10 @@ def test_its_first_line_is_its_address(role: str) -> None:
             assert line.startswith("listening on 127.0.0.1:")
 
 
-@pytest.mark.parametrize("words", [["--no-such-option"], ["--fault", "no-such-fault"]])
+@pytest.mark.parametrize(
+    "words",
+    [["--no-such-option"], ["--fault", "no-such-fault"], ["--script", "no-such-file"]],
+)
 def test_wrong_words_have_their_status(words: list[str]) -> None:
     assert ended(command("deltarobot/server", *words)).returncode == 2
 
