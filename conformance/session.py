@@ -99,9 +99,9 @@ class Session(Wire):
         super().__init__(instance, link, segmentation, peer, timeouts or Timeouts())
         self.facts = {} if facts is None else facts
         self.missed: list[Names] = []
+        """The names of messages that did not come before the timeout or the end of the stream."""
         self.came_otherwise: set[Names] = set()
         """The missed messages of which others with the same names came during the wait."""
-        """The names of messages that did not come before the timeout or the end of the stream."""
         self.operating: list[str] = []
         """The operations that the IUT has not answered."""
         self._requirement_id = requirement_id
