@@ -6,6 +6,8 @@ from conformance.course import ANY, Course, Violates
 from conformance.judging.space import NOISE
 
 SIMULATOR, FRONTEND = "simulator", "frontend"
+EVENTS_OF_ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")
+"""The names of events that only a running robot program causes."""
 
 
 class Session(StrEnum):

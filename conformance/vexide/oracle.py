@@ -29,7 +29,6 @@ ONE_SIDED = frozenset({"roles.own-messages"})
 """The requirements that are judged even if the messages of only one side are known."""
 
 FULL_BATTERY = 14.0  # Wh, the initial capacity that the specification requires
-_EVENTS_OF_EXECUTION = ("Serial", "Exited")
 _UNANSWERED = (Session.OFFERED, Session.HURRIED)
 _LONG_LIST = 200  # characters of a list of extensions that might not fit into a small buffer
 
@@ -114,7 +113,7 @@ class Oracle:
                 "handshake.nothing-before",
                 "roles.own-messages",
             }
-        if sender == SIMULATOR and name in _EVENTS_OF_EXECUTION and self._is_started:
+        if sender == SIMULATOR and name in courses.EVENTS_OF_ROBOT_CODE and self._is_started:
             self.exercised |= {"start.begins-execution", "execution.reports-changes"}
         for walk in self._walks:
             yield from walk.step(sender, name)

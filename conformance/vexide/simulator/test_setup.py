@@ -18,6 +18,7 @@ from conformance.vexide.commands import (
     raw_state,
     with_accepted_port,
 )
+from conformance.vexide.courses import EVENTS_OF_ROBOT_CODE
 from conformance.vexide.simulator.observations import EXECUTION, UPDATES
 from conformance.vexide.simulator.probe_sessions import (
     accepted_commands,
@@ -40,14 +41,12 @@ from conformance.vexide.simulator.tester import (
 from conformance.vexide.tester import messages_named
 from conformance.wire import Message
 
-ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")  # events that only a running program causes
-SHORT_PAUSE = (
-    0.005  # seconds between two commands: a frontend can read a gamepad 200 times a second
-)
-SURELY_LATER = (
-    0.25  # seconds from StartExecution to Ready after which StartExecution was surely early
-)
-IN_HAND = 0.05  # seconds from Handshake to Ready after which the rest of the write was surely read
+SHORT_PAUSE = 0.005
+"""Seconds between two commands: a frontend can read a gamepad 200 times a second."""
+SURELY_LATER = 0.25
+"""Seconds from StartExecution to Ready after which StartExecution was surely early."""
+IN_HAND = 0.05
+"""Seconds from Handshake to Ready after which the rest of the write was surely read."""
 
 
 @requirement("ready.sent")
@@ -331,9 +330,9 @@ async def _check_ignored(iut: Iut, session: Session, ready: Message, surely: boo
     A later StartExecution must start the program. Raises Inconclusive if the early command has an
     effect and was not ``surely`` read before Ready.
     """
-    first = (message for message in session.received if message.name in ROBOT_CODE)
+    first = (message for message in session.received if message.name in EVENTS_OF_ROBOT_CODE)
     sign = next(first, None) or await session.wait_for(
-        *ROBOT_CODE, within=2 * session.seconds("quiet")
+        *EVENTS_OF_ROBOT_CODE, within=2 * session.seconds("quiet")
     )
     if sign is not None and sign.event > ready.event and not surely:
         raise Inconclusive(
@@ -361,4 +360,4 @@ async def _is_running_unasked(iut: Iut, program: str | None) -> bool:
         await shake_hands(session)
         await session.expect("Ready", within="startup")
         quiet = 2 * session.seconds("quiet")
-        return await session.wait_for(*ROBOT_CODE, within=quiet) is not None
+        return await session.wait_for(*EVENTS_OF_ROBOT_CODE, within=quiet) is not None
