@@ -442,6 +442,11 @@ class Session(Wire):
         self._cursor = index
         return self.received[index - 1]
 
+    async def drain(self, within: Timeout = "quiet") -> None:
+        """Wait for the whole time, so that messages in transit are received."""
+        began, seconds = self.now, self._timeout_of(within)
+        await self._wait_until(lambda: False, lambda: began + seconds(), Wait(()))
+
     def unread_messages(
         self, *names: str, where: Callable[[Message], bool] = _any
     ) -> list[Message]:

@@ -135,7 +135,7 @@ async def _levels(iut: Iut) -> list[tuple[str, Any]]:
         for number, level in enumerate(order):
             await log(publisher, f"at level {number}", level=level)
         await expect_published(publisher, f"at level {len(order) - 1}")
-        await publisher.session.wait_for("nothing but messages in transit")
+        await publisher.session.drain()
         came = {
             message.value.get("event"): message
             for message in publisher.received
@@ -212,7 +212,7 @@ async def test_timestamps(iut: Iut) -> None:
         for number in range(2):
             if times:
                 step = _FINE_STEP if times[0].microsecond else _COARSE_STEP
-                await publisher.session.wait_for("nothing, while some time passes", within=step)
+                await publisher.session.drain(within=step)
             before = datetime.now(UTC)
             message = await log_and_expect(publisher, f"step {number}")
             text = str(message.value["timestamp"])
@@ -254,7 +254,7 @@ async def test_timestamps_go_on(iut: Iut) -> None:
                 message.event,
             )
             last = max(last, came)
-            await publisher.session.wait_for("nothing, while some time passes", within=_STEP)
+            await publisher.session.drain(within=_STEP)
 
 
 def _time(text: str) -> datetime | None:
@@ -336,7 +336,7 @@ async def test_equal_messages(iut: Iut) -> None:
             for _ in range(12):
                 await log_and_expect(publisher, "again", level=level)
         await log_and_expect(publisher, "another")
-        await publisher.session.wait_for("nothing but messages in transit")
+        await publisher.session.drain()
         texts = [message.value.get("event") for message in publisher.received]
         came = texts.count("again")
         check(came == 36, "36 messages", f"received {came}")
@@ -349,7 +349,7 @@ async def test_at_once(iut: Iut) -> None:
     async with open_publisher(iut) as publisher:
         await asyncio.gather(*(log(publisher, text) for text in texts))
         await log_and_expect(publisher, "another")
-        await publisher.session.wait_for("nothing but messages in transit")
+        await publisher.session.drain()
         came = [message.value.get("event") for message in publisher.received]
         lost = [text for text in texts if text not in came]
         check(

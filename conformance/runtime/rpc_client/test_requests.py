@@ -154,7 +154,7 @@ async def test_notification(iut: Iut, count: int) -> None:
                 f"received {short_json(came.value)}",
                 came.event,
             )
-            await caller.session.wait_for("nothing but messages in transit")
+            await caller.session.drain()
             more = caller.session.unread_messages(NOTIFICATION, REQUEST, where=is_requested)
             absent(more[0] if more else None, "one notification")
 
@@ -221,7 +221,7 @@ async def test_requests_to_a_client(iut: Iut) -> None:
         session = call.session
         # The id differs from the id of the call: otherwise a response would match both.
         await session.send([0, (call.number + 7) % 2**32, "echo", []], [2, "echo", []])
-        await session.wait_for("nothing but messages in transit")
+        await session.drain()
         await call.respond(None, "result")
         try:
             await caller.check_survives(
