@@ -142,7 +142,7 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
             except _AllPassed:
                 pass
             except _Enough as enough:
-                raise enough.smallest from None
+                raise enough.error from None
             finally:
                 # If the loop closes without another step, the thread would wait for ever.
                 stopped = True
@@ -191,6 +191,9 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         if first and (other or not isinstance(conclusion, Violation)):
             raise _Enough(conclusion) from conclusion
         raise
+    except Exception as error:
+        # The test cannot read a message, or has a defect: more examples would show no more.
+        raise _Enough(tried.smallest or error) from error
 
 
 class _Stopped(BaseException):
@@ -202,11 +205,11 @@ class _AllPassed(BaseException):
 
 
 class _Enough(BaseException):
-    """Ends the search for a smaller example; Hypothesis does not catch a BaseException."""
+    """Ends the drawing of examples with this error; Hypothesis does not catch a BaseException."""
 
-    def __init__(self, smallest: Conclusion) -> None:
-        super().__init__(smallest)
-        self.smallest = smallest
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 def _raise_finding(iut: Iut) -> None:

@@ -40,6 +40,21 @@ def test_a_smaller_example_is_looked_for_within_bounds(requirement: str | None, 
     assert (len(tried) > 1) == (most > 1)
 
 
+def test_an_error_that_is_no_conclusion_ends_the_drawing() -> None:
+    """The verdict depends on this error, so no group of errors hides it."""
+    tried: list[int] = []
+
+    @explore(number=st.integers())
+    async def reads(iut: Iut, number: int) -> None:
+        tried.append(number)
+        if len(tried) > 2:
+            raise TypeError("a null is not a list")
+
+    with pytest.raises(TypeError, match="a null"):
+        asyncio.run(reads(connecting()))  # type: ignore[arg-type]
+    assert len(tried) == 3
+
+
 @pytest.mark.parametrize("passes", [False, True])
 def test_another_run_begins_with_the_example_that_failed(passes: bool) -> None:
     """The other examples are drawn only if this one passes."""
