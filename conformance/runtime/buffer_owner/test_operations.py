@@ -23,7 +23,7 @@ from conformance.runtime.memory.hold_mutex import (
 )
 from conformance.runtime.memory.operations import Operation, offered_operations, run, run_again
 from conformance.runtime.memory.read_and_clear import check_answers_whole, check_loses_no_bit
-from conformance.runtime.memory.samples import fill_values
+from conformance.runtime.memory.samples import fill_values, other_sample
 from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.runtime.memory.write import Writing, check_writes_whole, write
 from conformance.verdicts import NotExercised
@@ -200,13 +200,18 @@ async def test_nothing_else(iut: Iut) -> None:
 
 
 @requirement("operations.nothing-else")
-async def test_nothing_else_without_control_block(iut: Iut) -> None:
-    """Without a device_id, set_data changes only the read block."""
+async def test_nothing_else_for_each_parameter(iut: Iut) -> None:
+    """set_data of one parameter changes no other parameter; a panel has no control block."""
     async with memory_tester(iut) as tester:
-        buffer = await tester.connect("panel")
-        before = await buffer.fill()
-        await tester.check_operation("set_data", **buffer.arguments, values={"level": 42})
-        (await buffer.look()).check_only(before, {"read.params.level", "read.timestamp"})
+        for type_ in ("arm", "latch", "panel"):
+            buffer = await tester.connect(type_)
+            for param in buffer.peripheral.params:
+                if param.readable:
+                    before = await buffer.fill()
+                    only = {param.name: other_sample(param, before[f"read.params.{param.name}"])}
+                    await tester.check_operation("set_data", **buffer.arguments, values=only)
+                    changed = {f"read.params.{param.name}", "read.timestamp", "control.update"}
+                    (await buffer.look()).check_only(before, changed)
 
 
 @requirement("operations.atomic")

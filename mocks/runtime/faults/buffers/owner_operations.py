@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.runtime.memory.layout import Field
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.buffer_owner import Owner
 from mocks.runtime.faults.buffers.operations import read_one_by_one
@@ -65,6 +66,11 @@ async def _take_and_clear_later(owner: Owner, buffer: Buffer) -> list[str]:
         names = _marked(owner, buffer, "read")
     await _clear_later(owner, buffer, "read")
     return names
+
+
+def _widen_boolean(_: Owner, buffer: Buffer, field: Field, raw: bytes) -> None:
+    if field.type == "bool" and field.end + 3 <= buffer.layout.size:
+        buffer.mapped.data[field.end : field.end + 3] = bytes(3)
 
 
 async def _set_one_by_one(usual: Function, owner: Owner, buffer: Buffer, values: Values) -> Any:
@@ -164,6 +170,10 @@ FAULTS["operations.atomic"] = {
 FAULTS["operations.nothing-else"] = {
     "data-fill-the-block": Fault(
         "Sets all other values of the read block to zero.", then("set_data", locked(_clear_others))
+    ),
+    "booleans-of-four-bytes": Subtle(
+        "Writes a boolean as four bytes, also over the next parameter.",
+        then("put", _widen_boolean),
     ),
     "sub-clears-update": Subtle(
         "Clears the Update bitmap when the subscription is set.",
