@@ -3,13 +3,17 @@
 import json
 from typing import Any
 
-from conformance.codec import Decoder
+from conformance.codec import Decoder, Frame
 from conformance.runtime.codec import encode
-from mocks.steps import Change, Function, When, always, instead
+from mocks.steps import Change, Function, When, alter, always, instead
 from mocks.stream_readers import PerRead
 
 NOT_SHORTEST = When(lambda _, frame: frame.name is not None and frame.raw != encode(frame.value))
 """If a message is not in its shortest form."""
+
+
+SHORTEST = When(lambda _, frame: frame.name is not None and frame.raw == encode(frame.value))
+"""If a message is in its shortest form."""
 
 
 def named(name: str) -> When:
@@ -20,6 +24,24 @@ def named(name: str) -> When:
 def longer(count: int) -> When:
     """If the message has more bytes."""
     return When(lambda _, frame: len(frame.raw) > count)
+
+
+def without_small_signs(value: Any) -> Any:
+    """Return the value as a reader sees it that reads -32 to -1 as unsigned bytes."""
+    match value:
+        case dict():
+            return {key: without_small_signs(each) for key, each in value.items()}
+        case list():
+            return [*map(without_small_signs, value)]
+    return value + 256 if type(value) is int and -32 <= value < 0 else value
+
+
+SMALL_NEGATIVES_MISREAD = alter(
+    "take",
+    lambda _, frame: Frame(frame.raw, frame.name, without_small_signs(frame.value)),
+    SHORTEST,
+)
+"""Read a negative integer of one byte as an unsigned integer."""
 
 
 def _write_while_free(usual: Function, peer: Any, data: bytes) -> None:

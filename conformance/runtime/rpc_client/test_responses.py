@@ -11,11 +11,12 @@ from conformance.definitions.keywords import equal, short_json
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
+from conformance.runtime.numbers import is_same
 from conformance.runtime.rpc_client.tester import open_caller
 from conformance.runtime.tester import LONG_CALL
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.session import Session
-from conformance.verdicts import NotExercised
+from conformance.verdicts import NotExercised, Violation
 
 HOOK_CALLS, MAX_CALLS = 10, 300  # simultaneous calls: with a process for each call, or without
 RESULTS: list[Any] = [
@@ -170,7 +171,13 @@ async def test_wider_forms(iut: Iut) -> None:
         for name in encodings(None):
             call = await caller.call("method")
             await caller.session.send_bytes(encodings(call.answer(None, RESULT))[name])
-            await caller.check_succeeds(call, plain, f"its response in {name}")
+            after = f"its response in {name}"
+            answer = await caller.outcome(call, after)
+            if answer.ok and is_same(RESULT, answer.result) and not is_same(RESULT, plain):
+                # This form is understood, so the different result of the plain form is wrong.
+                expected = f"the result {short_json(RESULT)} for {call.request.value}"
+                raise Violation(expected, f"received {short_json(plain)}", "rpc.success")
+            await caller.check_succeeds(call, plain, after)
 
 
 @requirement("encoding.segmentation")

@@ -6,7 +6,12 @@ from typing import Any
 
 from conformance.codec import Frame
 from mocks.deviations import Fault, Subtle, Table
-from mocks.runtime.messages import NOT_SHORTEST, longer, read_alone
+from mocks.runtime.messages import (
+    NOT_SHORTEST,
+    SMALL_NEGATIVES_MISREAD,
+    longer,
+    read_alone,
+)
 from mocks.runtime.rpc_client import CallFailed, Client
 from mocks.steps import Change, alter, before, fail, instead, note, noted, only, returning, skip
 from mocks.stream_readers import LastOfARead
@@ -68,6 +73,9 @@ FAULTS["rpc.matching"] = {
 }
 
 FAULTS["rpc.success"] = {
+    "small-negatives-misread": Subtle(
+        "Reads a negative integer of one byte as an unsigned integer.", SMALL_NEGATIVES_MISREAD
+    ),
     "nil-is-no-result": Fault(
         "Treats a nil result as a failure.",
         _read(lambda error, result: ("no result" if error is result is None else error, result)),

@@ -5,6 +5,7 @@ from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.calls import NIL, SEND_IF_ENCODABLE, answers, calling, of, results
+from mocks.runtime.messages import SMALL_NEGATIVES_MISREAD
 from mocks.runtime.rpc_server import Server, nothing
 from mocks.runtime.values import (
     cut_last_at,
@@ -161,6 +162,9 @@ FAULTS["rpc.wide-floats"] = {
 }
 
 FAULTS["rpc.values"] = {
+    "small-negatives-misread": Subtle(
+        "Reads a negative integer of one byte as an unsigned integer.", SMALL_NEGATIVES_MISREAD
+    ),
     "numbers-of-63-bits": Subtle(
         "Stores integers in signed integers of 64 bits.",
         echo(of_type(int, lambda number: number - 2**64 if number >= 2**63 else number)),

@@ -136,6 +136,10 @@ FAULTS["rpc.each-answered"] = {
         "Does not answer requests with the id 0.", only("answer", lambda _, number, *rest: number)
     ),
     "nil-unanswered": Fault("Does not answer if the result is nil.", skip("answer", NIL)),
+    "long-results-unanswered": Subtle(
+        "Writes no response of more than 65535 bytes.",
+        skip("write", lambda _, data: len(data) > 65535),
+    ),
     "two-hundred-answers": Subtle(
         "Answers only the first two hundred requests of a connection.", only("answer", first(200))
     ),
