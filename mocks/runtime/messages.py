@@ -5,6 +5,7 @@ from typing import Any
 
 from conformance.codec import Decoder, Frame
 from conformance.runtime.codec import encode
+from mocks.runtime.values import in_all_parts, of_type
 from mocks.steps import Change, Function, When, alter, always, instead
 from mocks.stream_readers import PerRead
 
@@ -26,19 +27,12 @@ def longer(count: int) -> When:
     return When(lambda _, frame: len(frame.raw) > count)
 
 
-def without_small_signs(value: Any) -> Any:
-    """Return the value as a reader sees it that reads -32 to -1 as unsigned bytes."""
-    match value:
-        case dict():
-            return {key: without_small_signs(each) for key, each in value.items()}
-        case list():
-            return [*map(without_small_signs, value)]
-    return value + 256 if type(value) is int and -32 <= value < 0 else value
-
-
+_WITHOUT_SMALL_SIGNS = in_all_parts(
+    of_type(int, lambda number: number + 256, lambda number: -32 <= number < 0)
+)
 SMALL_NEGATIVES_MISREAD = alter(
     "take",
-    lambda _, frame: Frame(frame.raw, frame.name, without_small_signs(frame.value)),
+    lambda _, frame: Frame(frame.raw, frame.name, _WITHOUT_SMALL_SIGNS(frame.value)),
     SHORTEST,
 )
 """Read a negative integer of one byte as an unsigned integer."""

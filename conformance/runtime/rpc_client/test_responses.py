@@ -23,6 +23,11 @@ RESULTS: list[Any] = [
     *(None, False, True, 0, -1, 2**53 - 1, 0.5, "", "text", "ä€😀", [], {}, [None], [[], [1]]),
     *({"a": {"b": [None]}}, [1, "error", None], {"error": "x"}, {"message": "no error"}, "x" * 300),
     *({"none": None, "some": 0.1}, 1e300, -(2**31) - 1, 2**32),
+    # The smallest and the greatest value of each MessagePack format.
+    [127, 128, 255, 256, 32768, 65535, 65536, 2**31, 2**32 - 1],
+    [-32, -33, -128, -129, -32768, -32769, -(2**31)],
+    *([*range(15)], [*range(16)], [*range(300)], {f"key {n}": n for n in range(16)}),
+    *("x" * length for length in (31, 32)),
     # The lengths around which formats and buffers of common sizes end.
     *("x" * length for length in (255, 256, 1023, 1024, 1025, 4095, 4096, 4097)),
     *("x" * length for length in (65535, 65536, 65537)),

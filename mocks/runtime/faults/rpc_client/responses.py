@@ -13,6 +13,7 @@ from mocks.runtime.messages import (
     read_alone,
 )
 from mocks.runtime.rpc_client import CallFailed, Client
+from mocks.runtime.values import in_all_parts, of_type
 from mocks.steps import Change, alter, before, fail, instead, note, noted, only, returning, skip
 from mocks.stream_readers import LastOfARead
 
@@ -57,6 +58,10 @@ def _heard_lately(client: Any, frame: Frame) -> bool:
     return True
 
 
+_WITH_SIGNS = in_all_parts(
+    of_type(int, lambda number: number - 2**16, lambda number: 2**15 <= number < 2**16)
+)
+
 FAULTS = Table(Client)
 
 FAULTS["rpc.matching"] = {
@@ -75,6 +80,10 @@ FAULTS["rpc.matching"] = {
 FAULTS["rpc.success"] = {
     "small-negatives-misread": Subtle(
         "Reads a negative integer of one byte as an unsigned integer.", SMALL_NEGATIVES_MISREAD
+    ),
+    "words-with-signs": Subtle(
+        "Reads an unsigned integer of two bytes as a signed integer.",
+        _read(lambda error, result: (error, _WITH_SIGNS(result))),
     ),
     "nil-is-no-result": Fault(
         "Treats a nil result as a failure.",
