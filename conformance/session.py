@@ -548,9 +548,12 @@ class Session(Wire):
     def crash(self) -> str:
         """Description of an end by mistake, known after the instance has stopped, or empty.
 
-        The process crashed, or it lost the connection by an error and continues.
+        The process crashed, or it lost the connection by an error and continues. A process that
+        exchanges datagrams has no stream to close, so each exit that nobody asked for counts.
         """
         process = self.instance.process
+        if process and self._link.datagrams:
+            return process.early_exit
         if process and process.crash:
             return process.crash
         if self.closed_by_iut and process and process.has_unhandled_error:

@@ -181,11 +181,16 @@ class Process:
         return peak(self.pid)
 
     @property
+    def early_exit(self) -> str:
+        """Description of an exit that nobody asked for, known after ``end``; empty without it."""
+        return self.exit or "" if self._early else ""
+
+    @property
     def crash(self) -> str:
         """Description of its crash, known after ``end``; empty if it did not crash."""
         code = self._process.returncode or 0
         crashed = code < 0 or (code > 0 and self.has_unhandled_error)
-        return self.exit or "" if self._early and crashed else ""
+        return self.early_exit if crashed else ""
 
     async def crashes(self, seconds: float) -> bool:
         """Return True if it has crashed, or crashes within ``seconds``."""

@@ -216,14 +216,14 @@ def _missed_messages(sessions: Sessions) -> tuple[tuple[str, ...], ...]:
 def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
     """How the IUT ended a session; None if the suite ended it, or the session is open.
 
-    ``sessions`` are the sessions of the same attempt. If the process crashed, a message on any
+    ``sessions`` are the sessions of the same attempt. If the process ended, a message on any
     connection can be the reason.
     """
     process = session.instance.process
     how = session.crash or (CLOSED_STREAM if session.closed_by_iut else "")
     if not how:
         return None
-    crashed = bool(process and process.crash)
+    crashed = bool(process and how == process.early_exit)
     siblings = [each for each in sessions if each.instance is session.instance] if crashed else []
     candidates = [
         label

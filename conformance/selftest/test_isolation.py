@@ -494,6 +494,34 @@ def test_an_empty_datagram_is_a_message(place: Place) -> None:
     assert "was killed by SIGKILL" in place.conformance(*shlex.split(cause["replay"])[1:]).out
 
 
+SENDER = """
+import json, socket, sys
+from conformance.runtime.codec import encode
+link = socket.socket(type=socket.SOCK_DGRAM)
+for line in sys.stdin:
+    asked = json.loads(line)
+    pads = asked["args"]
+    if len(pads) > 1:
+        sys.exit(3)
+    for index, pad in pads.items():
+        pads[index] = dict(zip(("lx", "ly", "rx", "ry"), map(float, pad["axes"])))
+        pads[index]["btn"] = sum(pressed << bit for bit, pressed in enumerate(pad["buttons"]))
+    message = encode({"gamepads": pads})
+    link.sendto(message, ("127.0.0.1", int(sys.argv[1])))
+    print(json.dumps({"id": asked["id"], "ok": True}), flush=True)
+"""
+
+
+def test_an_exit_ends_a_session_of_datagrams(place: Place) -> None:
+    """A program that exchanges datagrams has no stream to close: its exit is the end."""
+    iut = [*place.program(SENDER), "{port}"]
+    done = place.run("runtime/gamepad-sender", "--test", "gamepads::four_gamepads", iut=iut)
+    [cause] = done.report["causes"]
+    assert (cause["kind"], cause["culprit"]["message"]) == ("end", "gamepads")
+    assert cause["culprit"]["shown"]
+    assert cause["what"] == "the IUT exited with code 3 during the operation gamepads"
+
+
 def test_a_run_can_leave_experiments_out(place: Place) -> None:
     """Without experiments, a crash has candidates, and each requirement is a separate cause."""
     done = tried(place, 'if "SetBatteryCapacity" in command: os._exit(1)', "--no-isolate")
