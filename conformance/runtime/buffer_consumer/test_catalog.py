@@ -119,11 +119,15 @@ async def test_within_bounds(iut: Iut) -> None:
     """A value at or between the bounds is stored unchanged, without a warning."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
-        for name, value in WITHIN:
-            answer = await set_value(buffer, name, value, None)
-            (await buffer.look()).check_fields({f"write.params.{name}": value})
-            came = f"received: {'; '.join(answer.warnings)[:200]}"
-            check(not answer.warnings, f"no warning about {name} = {value}", came)
+        for clamped in (False, True):
+            if clamped:
+                # The warning about this value must not appear again in later answers.
+                await set_value(buffer, "angle", 9.5, "catalog.clamped")
+            for name, value in WITHIN:
+                answer = await set_value(buffer, name, value, None)
+                (await buffer.look()).check_fields({f"write.params.{name}": value})
+                came = f"received: {'; '.join(answer.warnings)[:200]}"
+                check(not answer.warnings, f"no warning about {name} = {value}", came)
 
 
 @requirement("catalog.one-bound")

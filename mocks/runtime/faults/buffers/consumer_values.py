@@ -87,6 +87,13 @@ async def _warn_always(usual: Any, consumer: Any, buffer: Buffer, name: str, val
     return Warned(answer.result, [*own, "writing is slow"])
 
 
+async def _warn_of_all(usual: Any, consumer: Any, buffer: Buffer, name: str, value: Any) -> Warned:
+    answer = await usual(consumer, buffer, name, value)
+    told = vars(consumer).setdefault("told", [])
+    told += answer.warnings
+    return Warned(answer.result, [*told])
+
+
 def _put_sensed(consumer: Consumer, buffer: Buffer, name: str, value: Any) -> None:
     field = buffer.param("read", name)
     consumer.put(buffer, field, field.encode(value))
@@ -187,6 +194,10 @@ FAULTS["catalog.clamped"] = {
         "Ignores a lower bound that does not fit into 16 bits.",
         bound(lambda p: replace(p, lower=p.lower if p.lower >= -(2**15) else -inf)),
     ),
+    "zero-is-no-upper-bound": Subtle(
+        "Ignores an upper bound of 0.",
+        bound(lambda param: replace(param, upper=param.upper or inf)),
+    ),
     "upper-bound-for-both": Subtle(
         "Stores the upper bound for values below a symmetric lower bound.",
         _clamped(_upper_for_lower),
@@ -203,6 +214,10 @@ FAULTS["catalog.clamp-warning"] = {
 FAULTS["catalog.within-bounds"] = {
     "bounds-excluded": Subtle(
         "Warns about a value that equals a bound.", _clamped(_warn_at_bounds)
+    ),
+    "warnings-pile-up": Subtle(
+        "Repeats all earlier warnings of set_value in each answer.",
+        Change("set_value", _warn_of_all),
     ),
     "always-warned": Fault(
         "Warns about every written value.",
