@@ -183,8 +183,10 @@ class Oracle:
         after = "".join(f" directly after {message}" for message in latest)
         text = f"expected {wanted}; received {short_json(value)}{wrapped}{after}"
         # An object that is neither a map nor an array is probably the rest of the previous message.
+        # It separates two messages in any case.
         rest = bool(after) and not isinstance(value, dict | list)
         if rest:
+            requirement = "encoding.messagepack"
             text += ", whose header perhaps announces too short a length"
         yield Finding(requirement, text, earlier=rest)
 

@@ -28,7 +28,7 @@ def test_what_stands_behind_a_message_may_be_its_own() -> None:
     for index, frame in enumerate(judge.decode("rpc-server", short)):
         judge.frame(index, "rpc-server", frame)
     [_, finding] = judge.findings
-    assert (finding.requirement, finding.event) == ("rpc.response-form", 0)
+    assert (finding.requirement, finding.event) == ("encoding.messagepack", 0)
     assert "received 7 directly after [1, 5, null, []]" in finding.message
 
 

@@ -67,6 +67,17 @@ def _take_fifty(server: Server, data: bytes) -> None:
 
 FAULTS = Table(Server)
 
+FAULTS["encoding.messagepack"] = {
+    "pieces-by-turns": Subtle(
+        "Writes long responses in pieces of 4096 bytes, which mix with other responses.",
+        Change("write", _write_by_turns),
+    ),
+    "others-in-between": Subtle(
+        "Writes long responses in pieces with pauses, which mix with other responses.",
+        Change("write", _write_with_pauses),
+    ),
+}
+
 FAULTS["rpc.response-form"] = {
     "map-responses": Fault(
         "Answers with maps, as JSON-RPC does.",
@@ -86,14 +97,6 @@ FAULTS["rpc.response-form"] = {
     "method-behind-response": Subtle(
         "Adds a fifth element to responses with an error.",
         _parts(lambda parts: [*parts, 1] if parts[2] else parts),
-    ),
-    "pieces-by-turns": Subtle(
-        "Writes long responses in pieces of 4096 bytes, which mix with other responses.",
-        Change("write", _write_by_turns),
-    ),
-    "others-in-between": Subtle(
-        "Writes long responses in pieces with pauses, which mix with other responses.",
-        Change("write", _write_with_pauses),
     ),
 }
 

@@ -79,9 +79,6 @@ FAULTS["encoding.messagepack"] = {
     "sixteen-kilobytes": Subtle(
         "Truncates a response to 16 kB.", alter("write", lambda _, data: data[: 2**14])
     ),
-}
-
-FAULTS["rpc.response-form"] = {
     "arrays-of-four-bits": Subtle(
         "Writes the length of an array of 16 items in four bits, which is 0.",
         returning("encode", lambda data: data.replace(b"\xdc\x00\x10", b"\x90")),
