@@ -48,6 +48,12 @@ class Tail:
     def text(self) -> str:
         return b"\n".join((self._error, self._kept)).decode("utf-8", "replace").strip()
 
+    @property
+    def complete_lines(self) -> list[str]:
+        """The last lines of the stream, without a line whose end is missing."""
+        end = self._kept.rfind(b"\n") + 1
+        return self._kept[:end].decode("utf-8", "replace").splitlines()
+
 
 class Process:
     """A running IUT. ``standard`` is the link over its standard input and output.

@@ -181,3 +181,14 @@ def test_an_error_before_a_long_trace_is_kept() -> None:
     assert len(tail.text) < 3 * TAIL
     tail.add(b"it goes on\n" * TAIL)
     assert explaining_line(tail.text) == "it goes on"
+
+
+def test_a_line_is_complete_with_its_line_feed() -> None:
+    """The only line of a program counts too, as soon as it has ended."""
+    tail = Tail()
+    tail.add(b"warning: lx was cl")
+    assert tail.complete_lines == []
+    tail.add(b"amped\n")
+    assert tail.complete_lines == ["warning: lx was clamped"]
+    tail.add(b"warning: ly")
+    assert tail.complete_lines == ["warning: lx was clamped"]

@@ -245,8 +245,7 @@ async def test_clamp_warning(iut: Iut) -> None:
 def _output_lines(tester: GamepadTester) -> list[str]:
     """Return all warnings in answers, and the complete lines on standard error."""
     process = tester.session.instance.process
-    text = process.stderr.text if process else ""
-    return [*tester.warnings, *text[: text.rfind("\n") + 1].splitlines()]
+    return [*tester.warnings, *(process.stderr.complete_lines if process else ())]
 
 
 def _shape(line: str) -> str:
