@@ -188,6 +188,8 @@ class Oracle:
         if rest:
             requirement = "encoding.messagepack"
             text += ", whose header perhaps announces too short a length"
+        elif isinstance(value, dict | list):
+            self._latest[sender] = value
         yield Finding(requirement, text, earlier=rest)
 
     def _answers_one(self, sender: str, value: Any) -> bool:

@@ -62,7 +62,7 @@ CONTEXT: list[dict[str, Any]] = [
     },
     {"ä€": "😀", "with blank": "", "with.dot": 1, "Capital": 2},
     {"event": "other", "level": "debug", "logger": "x", "timestamp": "y", "extra": {"extra": 1}},
-    {f"key{number}": number for number in range(20)},
+    *({f"key{number}": number for number in range(size)} for size in (15, 16, 20)),
     {f"of {size}": list(range(size)) for size in (15, 16, 17)},
 ]
 _MAX_LOGS = 300  # messages; more than a typical queue holds, or a counter of 8 bits counts
