@@ -148,7 +148,7 @@ class Oracle:
         self._gone: set[str] = set()
         self._lenient = False
         self._latest: dict[str, Any] = {}
-        """By sender: its previous message, whose header can announce too short a length."""
+        """By sender: its latest map or array, whose header can announce too short a length."""
 
     @property
     def lenient(self) -> bool:
@@ -179,8 +179,8 @@ class Oracle:
                 f"expected strings as keys of a map; received {short_json(value)}",
             )
         wrapped = " in an RPC notification" if name == NOTIFICATION and sender != SERVER else ""
-        latest = [short_json(self._latest.pop(sender))] if sender in self._latest else []
-        after = "".join(f" directly after {message}" for message in latest)
+        latest = [short_json(self._latest[sender])] if sender in self._latest else []
+        after = "".join(f" after {message}" for message in latest)
         text = f"expected {wanted}; received {short_json(value)}{wrapped}{after}"
         # An object that is neither a map nor an array is probably the rest of the previous message.
         # It separates two messages in any case.

@@ -29,7 +29,7 @@ def test_what_stands_behind_a_message_may_be_its_own() -> None:
         judge.frame(index, "rpc-server", frame)
     [_, finding] = judge.findings
     assert (finding.requirement, finding.event) == ("encoding.messagepack", 0)
-    assert "received 7 directly after [1, 5, null, []]" in finding.message
+    assert "received 7 after [1, 5, null, []]" in finding.message
 
 
 def test_who_cannot_read_a_key_may_close() -> None:
