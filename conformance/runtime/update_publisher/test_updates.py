@@ -183,6 +183,24 @@ async def test_goes_on(iut: Iut) -> None:
 
 
 @requirement("update.changed")
+async def test_changes_while_another_comes_and_goes(iut: Iut) -> None:
+    """A change is sent if another device disconnects or connects immediately after it."""
+    one, other, *_ = new_uids()
+    async with open_operated(iut) as session:
+        await connect(session, one, {"value": 1})
+        await connect(session, other, {"value": 1})
+        await expect_listed(session, one, other)
+        known = KnownValues(session, one)
+        for number in range(2, 8):
+            await change(session, one, {"value": number})
+            if number % 2 == 0:
+                await run_operation(session, "disconnect", uid=other)
+            else:
+                await connect(session, other, {"value": number})
+            await known.expect_values({"value": number})
+
+
+@requirement("update.changed")
 @lasting
 async def test_goes_on_for_long(iut: Iut) -> None:
     """A change is sent after several seconds without changes."""

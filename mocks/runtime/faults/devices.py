@@ -157,6 +157,10 @@ FAULTS["update.values"] = {
 }
 
 FAULTS["update.changed"] = {
+    "changes-go-with-a-device": Subtle(
+        "Forgets the changes of all devices when one disconnects.",
+        then("disconnect", lambda publisher, uid: publisher.clear()),
+    ),
     "first-elements-compared": Subtle(
         "Compares only the first elements of arrays, and misses other changes.",
         _changes(_has_other_first),
