@@ -126,9 +126,10 @@ async def expect_listed(
     """Return the first update whose part of this name contains all these devices.
 
     Raises Violation of ``form`` if other UIDs were sent, else of the requirement for missing
-    entries.
+    entries. If no update is sent any more, the requirement under test is violated.
     """
     among, missing_entry = _PARTS[part]
+    before = sum(message.name == UPDATE for message in session.received)
     expected = f"an update with the devices {', '.join(uids)} in {part}"
     try:
         return await expect_update(
@@ -136,6 +137,10 @@ async def expect_listed(
         )
     except Violation as missing:
         updates = [message for message in session.received if message.name == UPDATE]
+        if before and len(updates) == before:
+            raise Violation(
+                missing.expected, f"received no further update; {missing.came}"
+            ) from missing
         others = updates and among(updates[-1]).keys() - set(uids)
         wrong = form if others else missing_entry
         raise Violation(missing.expected, missing.came, wrong) from missing
