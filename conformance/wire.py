@@ -139,7 +139,9 @@ class Wire:
         self._news = asyncio.Event()
         self.state = StreamState.OPEN
         self._is_left = False  # the suite ignores everything that still comes
-        self._writing = asyncio.Lock()
+        self._writing = asyncio.Condition()
+        self._unfinished_bytes = 0
+        """The number of bytes sent of a message whose rest has not been sent yet."""
         self._answering: list[asyncio.Task[None]] = []
         self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
         self._reader = asyncio.create_task(self._read())
@@ -207,19 +209,31 @@ class Wire:
 
     async def send_bytes(self, data: bytes, *, segmentation: Segmentation | None = None) -> None:
         """Send bytes that need not be a message; ignore it if the IUT has gone."""
-        cut = whole if self._link.datagrams else segmentation or self._segmentation
         # A lock, because an automatic answer must not come between the pieces of a message.
         async with self._writing:
-            if cut is None:
-                await self._link.wait_until_taken()
-            frames = self.judge.decode(self.peer, data)
-            kept = [frame for frame in frames if not self._left_out(frame)]
-            whole_frames = sum(len(frame.raw) for frame in frames) == len(data)
-            if len(kept) < len(frames) and whole_frames:
-                data = b"".join(frame.raw for frame in kept)
-                if not data:
-                    return
-            await self._send_pieces(data, (cut or whole)(data), kept)
+            await self._send_bytes(data, segmentation or self._segmentation)
+            self._writing.notify_all()
+
+    async def _send_answer(self, value: Any) -> None:
+        """Send an automatic answer, at the latest when a message begun earlier is complete."""
+        async with self._writing:
+            await self._writing.wait_for(lambda: not self._unfinished_bytes)
+            data = self.protocol.codec.encode(value)
+            await self._send_bytes(data, self._segmentation and whole)
+
+    async def _send_bytes(self, data: bytes, segmentation: Segmentation | None) -> None:
+        cut = whole if self._link.datagrams else segmentation
+        if cut is None:
+            await self._link.wait_until_taken()
+        frames = self.judge.decode(self.peer, data)
+        self._unfinished_bytes += len(data) - sum(len(frame.raw) for frame in frames)
+        kept = [frame for frame in frames if not self._left_out(frame)]
+        whole_frames = sum(len(frame.raw) for frame in frames) == len(data)
+        if len(kept) < len(frames) and whole_frames:
+            data = b"".join(frame.raw for frame in kept)
+            if not data:
+                return
+        await self._send_pieces(data, (cut or whole)(data), kept)
 
     @property
     def sent_since_last_receive(self) -> list[str]:
@@ -288,7 +302,7 @@ class Wire:
                 message = self.received[index]
                 index += 1
                 if message.name == name and (answer := make(message)) is not None:
-                    await self.send(answer, segmentation=self._segmentation and whole)
+                    await self._send_answer(answer)
             await self._news.wait()
 
     def note(self, event: str, sender: str | None = None, **details: Any) -> int:
