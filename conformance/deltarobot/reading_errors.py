@@ -24,6 +24,11 @@ async def are_identifiers_reversed(iut: Iut) -> bool:
     return False
 
 
+async def is_handshake_in_one_write_understood(iut: Iut) -> bool:
+    """Return True if the IUT serves a peer that sends its handshake in one write."""
+    return await _is_understood(iut, encode)
+
+
 def _reversed_identifier(value: Any) -> bytes:
     data = encode(value)
     return data[1::-1] + data[2:]

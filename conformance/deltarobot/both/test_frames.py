@@ -25,7 +25,11 @@ from conformance.deltarobot.messages import (
     VERSION,
     unknown,
 )
-from conformance.deltarobot.reading_errors import are_identifiers_reversed, are_lengths_reversed
+from conformance.deltarobot.reading_errors import (
+    are_identifiers_reversed,
+    are_lengths_reversed,
+    is_handshake_in_one_write_understood,
+)
 from conformance.deltarobot.service import (
     check_continues,
     check_serves,
@@ -47,6 +51,11 @@ async def test_identifiers_as_they_are_read(iut: Iut) -> None:
     """The IUT serves a peer that sends its identifiers in little-endian."""
     if (await habits(iut)).shows_service:
         return
+    # Asked first: the other forms are sent in one write, too.
+    if await is_handshake_in_one_write_understood(iut):
+        expected = "magic and version to be understood if they arrive one after the other"
+        came = "the IUT serves only a peer that sends both in one write"
+        raise Violation(expected, came, "frame.segmentation")
     if await are_identifiers_reversed(iut):
         came = "the IUT understands them in big-endian only"
         raise Violation("identifiers to be read in little-endian", came)

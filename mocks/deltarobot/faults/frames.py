@@ -75,6 +75,16 @@ class OneAtFirst(Session):
                 self.take(frame)
 
 
+@fault("handshake-in-one-read", violates="frame.segmentation")
+class HandshakeInOneRead(Session):
+    """Refuses a handshake that does not arrive with one read."""
+
+    def receive(self, data: bytes) -> None:
+        super().receive(data)
+        if not (self.shaken or self.ended):
+            self.refuse("the handshake is incomplete")
+
+
 @fault("reads-big-endian-identifiers", violates="frame.byte-order")
 class ReadsBigEndianIdentifiers(Session):
     """Reads identifiers in big-endian."""
