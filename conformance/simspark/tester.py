@@ -25,7 +25,7 @@ can complete it. The received bytes then show less clearly that the length is wr
 
 FORMS_OF_NUMBERS = (
     *("2.5e+00", "0.25E1", "250e-2", "-25e-1", "-2.5e-01", "25000000000000000000001e-22"),
-    *("+2.5", "02.5", "3.", ".5", "-.5", "2.500000000000000000000000000001"),
+    *("+2.5", "02.5", "010", "3.", ".5", "-.5", "2.500000000000000000000000000001"),
 )
 """Ways to write numbers: with exponents, signs, zeros and digits that a double does not hold."""
 

@@ -93,6 +93,10 @@ async def test_what_it_perceives(iut: Iut) -> None:
             ):
                 await tester.send_group(more, angle=angle)
                 await tester.check_angle_known(angle, f"the angle {angle:g} was sent")
+            # Servers before the version 0.6.8 send no scores.
+            begin = f"(time (now {tester.now_next()}))(GS (t 0.00) (pm PlayOn))"
+            await tester.session.send(expressions(f"{begin}(HJ (n {tester.hinge}) (ax 7.25))"))
+            await tester.check_angle_known(7.25, "a group with a game state without scores")
             group = tester.group(angle=33.25)
             await tester.session.send(group[::-1])
             await tester.check_angle_known(33.25, "a group in reverse order")
@@ -139,28 +143,27 @@ async def test_unknown_perceptors(iut: Iut) -> None:
     async def play(unknown: bool) -> None:
         async with connect_agent(iut) as tester:
 
-            async def send(text: str, angle: float = 0.0) -> None:
-                """Send the text, or a group of perceptors of about the same length."""
-                if unknown:
-                    await tester.session.send(expressions(text))
-                else:
-                    await tester.session.send_bytes(tester.long(max(len(text), 100), angle))
+            async def send(text: str, plain: str) -> None:
+                """Send the text, or a plain text with the same known parts."""
+                now = f"(time (now {tester.now_next()}))"
+                await tester.session.send(expressions(now + (text if unknown else plain)))
 
             await send(
                 "(lidar 0 1.5 3.0)(compass (deg 12.5) (accuracy (low)))"
-                f"(alone)(x (((y)))) z ()(foo {'x' * 1000})"
+                f"(alone)(x (((y)))) z ()(foo {'x' * 1000})",
+                f"(hear Reference 0.00 self x){' ' * 1000}",
             )
             await tester.check_continues("unknown perceptors")
-            for angle, known in (
+            for angle, form in (
                 (55.0, "(n {}) (ax 55.00) (rate 1.5)"),
                 (-5.5, "(k 1) (n {}) (of a) (ax -5.50)"),
             ):
                 await send(
-                    f"(compass (deg 12.5)) z ()(time (now {tester.now_next()}) (zone utc))"
-                    f"(GS (t 0.00) (pm NewMode) (k left) (ti (a)(b)))"
-                    f"(HJ {known.format(tester.hinge)})"
+                    "(compass (deg 12.5)) z ()(GS (t 0.00) (pm NewMode) (k left) (ti (a)(b)))"
+                    f"(HJ {form.format(tester.hinge)})"
                     "(See (X (pol 1 2 3)) (B (pol 1 2 3) (vel 1 2 3)))(HJ (n new) (ax 1))",
-                    angle,
+                    f"(GS (t 0.00) (pm PlayOn))(HJ (n {tester.hinge}) (ax {angle:.2f}))"
+                    "(See (B (pol 1 2 3)))",
                 )
                 await tester.check_known_if_reported(angle, "unknown parts in known perceptors")
             await tester.check_continues("unknown parts in known perceptors")
@@ -300,8 +303,13 @@ async def test_long_effectors(iut: Iut) -> None:
 )
 async def test_white_space(iut: Iut, text: str) -> None:
     """Blanks, tabs and line ends around brackets and between atoms have no meaning."""
-    async with connect_agent(iut) as tester:
-        payload = text.format(hinge=tester.hinge, now=tester.now_next()).encode("ascii")
-        await tester.session.send_bytes(frame(payload))
-        await tester.check_known_if_reported(21.5, "a group with more white space")
-        await tester.check_continues("a group with more white space")
+
+    async def play(text: str) -> None:
+        async with connect_agent(iut) as tester:
+            payload = text.format(hinge=tester.hinge, now=tester.now_next()).encode("ascii")
+            await tester.session.send_bytes(frame(payload))
+            await tester.check_known_if_reported(21.5, "a group with more white space")
+            await tester.check_continues("a group with more white space")
+
+    plain = "(time (now {now}))(GS (t 0.00) (pm PlayOn))(HJ (n {hinge}) (ax 21.50))"
+    await compared(iut, play, text, plain, "agents.understood")
