@@ -8,6 +8,7 @@ from conformance.simspark.server.tester.agents import play_agent
 from conformance.simspark.server.tester.match import check_leaves, check_stays, match
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import View
+from conformance.verdicts import Inconclusive, Violation
 
 # Removing
 
@@ -90,6 +91,23 @@ async def test_full_graph_after_a_kill(iut: Iut) -> None:
             f"a full scene graph of fewer than {nodes} nodes",
             f"received {game.watch.view.fulls - fulls} full graphs; the scene has {now} nodes",
         )
+
+
+@requirement("full.node-removed")
+async def test_no_update_after_a_kill(iut: Iut) -> None:
+    """After kill, no update has fewer nodes than the last full scene graph."""
+    async with match(iut) as game:
+        fulls = game.watch.view.fulls
+        await game.watch.command(f"(kill {game.left})")
+        await game.watch.settle()
+        if game.watch.view.fulls > fulls:
+            return
+        for finding in game.watch.session.judge.findings:
+            if finding.requirement == "header.partial-fits":
+                expected = "a full scene graph after an agent was removed"
+                came = f"received an update instead: {finding.message}"
+                raise Violation(expected, came, event=finding.event)
+        raise Inconclusive("kill does not change the scene (kill.named)")
 
 
 # Selecting

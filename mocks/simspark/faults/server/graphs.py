@@ -107,6 +107,10 @@ FAULTS["full.node-removed"] = {
         "Keeps the last robot after its agent has left.",
         instead("agent_left", _lose_agent, lambda server, _: len(server.agents) == 1),
     ),
+    "no-full-after-a-kill": Subtle(
+        "Sends no full graph when a trainer removes an agent, but updates without the robot.",
+        then("do_kill", _take_for_told),
+    ),
 }
 
 FAULTS["full.on-request"] = {
