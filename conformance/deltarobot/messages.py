@@ -61,6 +61,18 @@ OF_EACH_SIZE: dict[str, dict[str, Any]] = {
 Contents of FF look like an endless message to an IUT that does not skip them by their size.
 """
 
+OF_HIGH_TYPES: dict[str, dict[str, Any]] = {
+    "8-bit": unknown(0x09F8, "ff"),
+    "16-bit": unknown(0x1AF9, "ffff"),
+    "32-bit": unknown(0x2BFA, "ff" * 4),
+    "64-bit": unknown(0x3CFB, "ff" * 8),
+    "128-bit": unknown(0x4DFC, "ff" * 16),
+}
+"""A message of an unknown type of each fixed size.
+
+The first byte of each identifier is negative if bytes are read as signed numbers.
+"""
+
 NEARLY_KNOWN: dict[str, dict[str, Any]] = {
     "like-a-ping": unknown(0xF7FF, "0430" + "11" * 8),
     "low-byte-of-an-end": unknown(0xF106, "627965"),

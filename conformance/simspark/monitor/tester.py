@@ -309,8 +309,17 @@ async def connect_monitor(
     """A monitor that has received nothing yet."""
     rooted = await iut.cached("rooted", lambda: _can_read_roots(iut))
     signs = await iut.cached("negative numbers", lambda: _can_read_signs(iut, rooted))
+    lost: Violation | None = None
     async with _open_session(iut, rooted, segmentation, knows_signs=signs) as tester:
-        yield tester
+        try:
+            yield tester
+        except Violation as violation:
+            lost = violation.shown_in(tester.session, iut.sessions)
+    if lost:
+        # The address of the monitor's server can be fixed, so further sessions come after this one.
+        if await iut.cached("loses lengths", lambda: _is_losing_lengths(iut, rooted)):
+            lost.requirement = "frame.length-prefix"
+        raise lost
 
 
 @contextlib.asynccontextmanager
@@ -344,6 +353,32 @@ async def _can_read_roots(iut: Iut) -> bool:
                 except (Violation, Inconclusive):
                     continue
     return True
+
+
+async def _is_losing_lengths(iut: Iut, rooted: bool) -> bool:
+    """Return True if the monitor takes an introduction only if all bytes of its lengths are small.
+
+    A monitor can read bytes of 128 or more as signed numbers, or as characters of UTF-8.
+    """
+    return not await _is_introduced(iut, rooted, 0xF0) and await _is_introduced(iut, rooted, 0x70)
+
+
+async def _is_introduced(iut: Iut, rooted: bool, last_byte: int) -> bool:
+    """Return True if the monitor takes an introduction with this last byte of each length."""
+    scene = messages.scene(0, 0)
+    async with _open_session(iut, rooted) as tester:
+        for text in (
+            messages.full(messages.ENVIRONMENT, scene),
+            messages.full(messages.state(0), scene),
+            messages.partial("(time 1)", messages.STILL),
+        ):
+            plain = tester.bytes_of(text)[LENGTH.size :]
+            size = (len(plain) | 0xFF) + 1 + last_byte
+            await tester.session.send_bytes(frame(plain.ljust(size)))
+        with contextlib.suppress(Violation, Inconclusive, NotExercised):
+            await tester.check_known(_KNOWS, time=1, timed=[])
+            return True
+    return False
 
 
 async def _can_read_signs(iut: Iut, rooted: bool) -> bool:

@@ -122,6 +122,16 @@ class UnknownVectorsAreThree(Session):
             return 12 if strange else super().fixed(identifier)
 
 
+@fault("bytes-with-a-sign", violates="frame.fixed-lengths", subtle=True)
+class BytesWithASign(Session):
+    """Reads the bytes of an identifier as signed bytes."""
+
+    class Reader(Misreader):
+        def identifier(self, data: bytes) -> int:
+            low = int.from_bytes(data[:1], signed=True)
+            return (low | data[1] << 8) & 0xFFFF
+
+
 @fault("big-endian-lengths", violates="frame.byte-order")
 class BigEndianLengths(Session):
     """Reads lengths in big-endian."""
