@@ -130,6 +130,13 @@ class SignedBytes(LowerBits):
         )
 
 
+class Utf8(Decoder):
+    """Reads the stream as text, so that a byte of 128 or more becomes another character."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        return super().feed(data.decode("utf-8", "replace").encode())
+
+
 class LongCut(Decoder):
     """Reads only the part of a message that fits into the buffer."""
 

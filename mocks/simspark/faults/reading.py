@@ -49,6 +49,7 @@ FAULTS["frame.length-prefix"] = {
     "bytes-with-a-sign": Subtle(
         "Reads the bytes of a length as signed bytes.", reads(decoders.SignedBytes)
     ),
+    "stream-of-text": Subtle("Reads the stream as text in UTF-8.", reads(decoders.Utf8)),
 }
 
 FAULTS["text.white-space"] = {
