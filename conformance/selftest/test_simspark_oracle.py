@@ -170,3 +170,14 @@ def test_a_trainer_may_put_the_ball_nowhere(command: str) -> None:
             judge.frame(0, sender, frame)
     found = any(finding.requirement == "nodes.transform" for finding in judge.findings)
     assert found == ("nan" not in command)
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [("((time 5))", []), ("(((time) 5))", ["text.predicates"]), ("((()))", ["text.predicates"])],
+)
+def test_a_trainer_may_set_the_time_in_a_list_of_its_own(command: str, found: list[str]) -> None:
+    judge = Judge(PROTOCOL, ["monitor"])
+    [frame] = judge.decode("monitor", encode(read(command.encode())))
+    judge.frame(0, "monitor", frame)
+    assert [finding.requirement for finding in judge.findings] == found
