@@ -155,6 +155,10 @@ FAULTS["progress.position"] = {
     "equal-x-is-equal": Subtle(
         "Ignores a position whose X is the same as before.", skip("position", _is_same_x)
     ),
+    "origin-unseen": Subtle(
+        "Ignores a position at the origin.",
+        only("position", lambda _, value: any(value[axis] for axis in "xyz")),
+    ),
 }
 
 FAULTS["progress.current-direction"] = {
