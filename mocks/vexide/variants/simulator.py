@@ -7,7 +7,8 @@ from typing import Any
 
 from conformance.vexide.codec import encode, name_of
 from mocks.deviations import variant
-from mocks.vexide.robot import Robot
+from mocks.vexide.messages import Port
+from mocks.vexide.robot import Motor, Robot
 from mocks.vexide.simulator import SIGNATURE, Settings, Simulator
 
 
@@ -312,6 +313,32 @@ class Paused(Robot):
 
     def step(self, seconds: float) -> None:
         super().step(seconds if self.competition["enabled"] else 0.0)
+
+
+@variant("stops-slowly", of="devices.update-on-change")
+class StopsSlowly(Simulator):
+    """Has motors that hold with little force, and whose velocity stays a little above zero."""
+
+    def build(self) -> Robot:
+        return Sluggish()
+
+
+class Sluggish(Robot):
+    """A robot whose motors stop slowly."""
+
+    def configure(self, port: Port, gearset: str, inertia: float) -> None:
+        super().configure(port, gearset, inertia)
+        self.motors[port] = WeakMotor(gearset, self.motors[port].inertia)
+
+
+class WeakMotor(Motor):
+    """A motor that loses 4 % of its velocity in each step while it is held."""
+
+    def step(self, seconds: float, supply: float) -> None:
+        before = self.velocity
+        super().step(seconds, supply)
+        if self.brake_mode == "Hold" and self.voltage == 0.0 and self.target is None:
+            self.velocity = before * 0.96 if before > 0.005 else before
 
 
 @variant("drives-on-while-disabled", of="devices.update-on-change")

@@ -28,6 +28,11 @@ def _stopped(_: Simulator, update: dict[str, Any]) -> bool:
     return not update["status"]["Motor"]["voltage"]
 
 
+def _held(simulator: Simulator, update: dict[str, Any]) -> bool:
+    """Return True if a motor without voltage is held."""
+    return _stopped(simulator, update) and update["status"]["Motor"]["brake_mode"] == "Hold"
+
+
 def _rest(motor: dict[str, Any]) -> dict[str, Any]:
     return {key: 0.0 if isinstance(at, float) else at for key, at in motor.items()}
 
@@ -90,6 +95,10 @@ FAULTS["devices.update-on-change"] = {
     "silent-after-stop": Subtle(
         "Sends no DeviceUpdate of a motor without voltage, although the motor still turns.",
         skip("send", update(_stopped)),
+    ),
+    "turns-when-held": Subtle(
+        "Reports that a held motor turns, although the motor is at rest.",
+        fields("DeviceUpdate", *MOTOR, velocity=3.0, when=_held),
     ),
     "kinds-in-lower-case": Subtle(
         "Writes the kind of a device in lower case: the kind motor is unknown.",
