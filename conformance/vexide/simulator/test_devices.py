@@ -14,6 +14,7 @@ from conformance.vexide.codec import name_of
 from conformance.vexide.commands import START, competition, motor
 from conformance.vexide.simulator.observations import UPDATES, smart_port
 from conformance.vexide.simulator.probe_sessions import (
+    ALL_PORTS,
     Driving,
     find_driving_program,
     open_session,
@@ -61,6 +62,21 @@ async def test_late_motor_reports(iut: Iut) -> None:
             await _report(session, known)
 
     await compared(iut, play, True, False, UPDATES)
+
+
+@requirement("setup.commands-handled")
+async def test_last_of_many_motors_reports(iut: Iut) -> None:
+    """The last of many configured motors reports like a motor that is configured alone."""
+    known = await find_driving_program(iut, *ALL_PORTS)
+    last = known.reporting[-1:]
+
+    async def play(ports: tuple[int, ...]) -> None:
+        async with open_session(iut, program=known.program) as session:
+            motors = [motor(session, number) for number in ports]
+            await start(session, *motors, requirement=SETUP)
+            await _report(session, Driving(known.program, ports, last))
+
+    await compared(iut, play, known.configured, last, UPDATES)
 
 
 @requirement("devices.update-on-change")

@@ -85,6 +85,10 @@ FAULTS["setup.commands-handled"] = {
         skip("handle", noted("deaf")),
         then("configure", note("deaf"), lambda _, device: device["port"] == ("Smart", 20)),
     ),
+    "eight-motors": Subtle(
+        "Ignores the configuration of more than eight motors.",
+        skip("configure", lambda sim, _: len(sim.robot.motors) >= 8),
+    ),
     "thirty-commands": Subtle(
         "Ignores all commands after the first thirty, unless the program runs by then.",
         skip("handle", ~RUNNING & after(30)),
