@@ -141,5 +141,6 @@ async def test_running_until_push(iut: Iut) -> None:
             await robot.fetch(exchange=exchange)
             robot.data["nepoexitvalue"] = value
             exchange = await robot.push()
+            await exchange.check_idle()
             seen = await tester.wait_for_state(robot, "state", "waiting", "response")
             check(seen == "waiting", "a robot that pushes to be waiting", f"it is {seen}")

@@ -10,6 +10,7 @@ from conformance.iut import Iut
 from conformance.openroberta import message_names
 from conformance.openroberta.codec import plain_content
 from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.openroberta.lab.tester.programs import bytes_of
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.message_names import is_refusal
@@ -39,8 +40,9 @@ async def test_command_after_a_program(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot, other = await tester.open_linked(), await tester.open_linked()
         await robot.fetch()
-        idle = await other.push()
-        await robot.run_and_receive("update", "Update", "update.command")
+        idle, waiting = await other.push(), await robot.push()
+        await waiting.check_idle()
+        await robot.run_and_receive("update", "Update", "update.command", waiting)
         message = await idle.session.wait_for("Update", "Abort", within=0)
         if message is not None:
             raise idle.wrong("no command after the update of another robot", message)
@@ -144,22 +146,50 @@ def just_older(version: str) -> list[str]:
 @requirement("update.offered")
 async def test_offered(iut: Iut) -> None:
     """An update is offered for a robot with an older menu, and for no other."""
-    current = iut.configuration.value("menu_version")
-    if not current:
-        raise NotExercised("needs the version of the lab's menu: --set menu_version=1.3.0")
+    current = _current_version(iut)
     async with playing(iut) as tester:
         for version in (OUTDATED, current, OUTDATED, *just_older(current)):
             robot = await tester.open_linked(menuversion=version)
-            await robot.push()
-            offered = (await tester.state(robot)).get("update")
-            if offered is None and version == OUTDATED:
-                raise NotExercised(
-                    "needs an operation 'state' with the member update, true or false"
-                )
-            expected = f"{'no update' if version == current else 'an update'} to be offered"
-            shown = f"with menuversion {version}; the lab has {current}"
-            came = "none was offered" if offered else "none was"
-            check(bool(offered) == (version != current), f"{expected} to a robot {shown}", came)
+            await _check_offer(tester, robot, current)
+
+
+@requirement("update.offered")
+async def test_offered_again(iut: Iut) -> None:
+    """The version counts with which a robot registers again after an update."""
+    current = _current_version(iut)
+    async with playing(iut) as tester:
+        robot = await tester.open_linked(menuversion=OUTDATED)
+        push = await _check_offer(tester, robot, current)
+        for version in (OUTDATED, current):
+            await robot.run_and_receive("update", "Update", "update.command", push)
+            robot.data["menuversion"] = version
+            await robot.linked_by(await robot.register(), "update.registers-again")
+            push = await _check_offer(tester, robot, current)
+
+
+def _current_version(iut: Iut) -> str:
+    """Return the declared version of the lab's menu. Raises NotExercised if there is none."""
+    current = iut.configuration.value("menu_version")
+    if not current:
+        raise NotExercised("needs the version of the lab's menu: --set menu_version=1.3.0")
+    return str(current)
+
+
+async def _check_offer(tester: RobotsTester, robot: Robot, current: str) -> Exchange:
+    """Raise Violation unless the lab offers an update exactly if the robot is older.
+
+    Returns the robot's unanswered push.
+    """
+    version = robot.data["menuversion"]
+    push = await robot.push()
+    offered = (await tester.state(robot)).get("update")
+    if offered is None and version == OUTDATED:
+        raise NotExercised("needs an operation 'state' with the member update, true or false")
+    expected = f"{'no update' if version == current else 'an update'} to be offered"
+    shown = f"with menuversion {version}; the lab has {current}"
+    came = "none was offered" if offered else "none was"
+    check(bool(offered) == (version != current), f"{expected} to a robot {shown}", came)
+    return push
 
 
 @requirement("update.disconnects")

@@ -103,6 +103,14 @@ class Exchange:
             expected = f"no answer within {seconds:.2f} s"
             raise self.wrong(expected, message, self._early_requirement(message))
 
+    async def check_idle(self) -> None:
+        """Raise Violation if this push receives a command although the user has done nothing."""
+        within = self.session.seconds("quiet")
+        message = await self.session.wait_for(*message_names.CALLS, within=within)
+        if message is not None:
+            expected = "no command without an action of the user"
+            raise self.violation(expected, message, "push.answered")
+
     def _early_requirement(self, message: Message) -> str | None:
         """Return the requirement that a repeat without an entered token violates, or None."""
         linked = self.name == "Register" and message.name == "Repeat"
@@ -140,14 +148,9 @@ class Exchange:
                 "json", {}
             )
             other = requirement or ("commands.lab" if unknown else about)
-            other = early if message.name == name else self._due(message, earliest, other)
+            other = early if message.name == name else other
             raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message, other)
         return took
-
-    def _due(self, message: Message, earliest: float, requirement: str | None) -> str | None:
-        """Return the requirement that another answer violates: an early command, its own one."""
-        early = message.at - self.asked < earliest and message.name in message_names.CALLS
-        return None if early else requirement
 
     def wrong(self, expected: str, message: Message, requirement: str | None = None) -> Conclusion:
         """Return the conclusion for this wrong answer.

@@ -94,6 +94,10 @@ FAULTS["push.answered"] = {
     "pushes-just-closed": Subtle(
         "Closes the connection at the end of push_hold.", skip("pushed", REPEAT)
     ),
+    "download-once-more": Subtle(
+        "Answers the first push after a program with another download.",
+        before("pushed", _want_download, DOWNLOAD & ~every(2)),
+    ),
     "behind-an-impatient-proxy": Fault(
         "Answers with 504 at the end of push_hold, as a proxy does that waits no longer.",
         instead("pushed", call("refusal", 504), REPEAT),
@@ -106,10 +110,6 @@ FAULTS["push.held"] = {
     "at-once-after-programs": Subtle(
         "Answers pushes immediately after a program.",
         instead("push_time", lambda *_: 0.0, lambda _, robot: robot.program),
-    ),
-    "download-once-more": Subtle(
-        "Answers the first push after a program with another download.",
-        before("pushed", _want_download, DOWNLOAD & ~every(2)),
     ),
     "one-clock": Subtle(
         "Answers all pushes at the end of the first push's hold.",

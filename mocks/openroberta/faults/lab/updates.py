@@ -5,7 +5,14 @@ from typing import Any
 
 from conformance.openroberta.codec import response
 from mocks.deviations import Fault, Subtle, Table
-from mocks.openroberta.faults.lab.bases import Marks, address, body, refuses, without_header
+from mocks.openroberta.faults.lab.bases import (
+    Marks,
+    address,
+    body,
+    commands,
+    refuses,
+    without_header,
+)
 from mocks.openroberta.known_robot import KnownRobot, Program, Step
 from mocks.openroberta.lab import BINARY, Lab
 from mocks.openroberta.user import version
@@ -23,7 +30,7 @@ from mocks.steps import (
     then,
 )
 
-BURNT, BURNT_ADDRESSES, HIDDEN = Marks(), Marks(address), Marks()
+BURNT, BURNT_ADDRESSES, HIDDEN, UPDATED = Marks(), Marks(address), Marks(), Marks()
 
 
 def refuses_sensors(is_refused: Callable[[str], bool]) -> Change:
@@ -113,6 +120,11 @@ FAULTS["update.offered"] = {
     "update-of-the-first-offered": Subtle(
         "Checks the version of the first robot only, and offers other robots the same.",
         Change("outdated", _outdated_as_the_first),
+    ),
+    "updated-is-never-older": Subtle(
+        "Offers no update to a robot that has received update before.",
+        before("pushed", UPDATED.add, commands("update")),
+        instead("outdated", lambda *_: False, UPDATED.has),
     ),
     "versions-as-text": Subtle(
         "Compares versions as text.",
