@@ -334,9 +334,11 @@ class Oracle:
             yield from self._check_refused(asked, missing, name)
         elif asked.name in ANSWERS:
             yield from self._check_allowed(asked, robot, name, value)
-        if robot and not self._deaf:
+        if robot and (not self._deaf or robot.latest is asked):
             outcome = name in ANSWERS.get(asked.name, ())
             step = "Refusal" if is_refusal(name, value) and not outcome else name
+            if self._deaf:
+                robot.missed = robot.step
             yield from robot.walk.step(LAB, step)
 
     def _answer_left(self, asked: _Asked, name: str) -> None:
