@@ -386,6 +386,18 @@ class Session(Wire):
             requirement = self.protocol.schema_requirement
         return Violation(expected, came, requirement, event)
 
+    def unfinished_message(self, expected: str) -> Violation | None:
+        """Return the violation that only the beginning of a message came; None if none began.
+
+        Call this after the last wait: the session decodes no further bytes of the IUT.
+        """
+        left = [] if self.ended else self.judge.take_rest(self.role.name)
+        if not left:
+            return None
+        came = f"received {left[0].raw[:60]!r}, {_unended_error(left[0])}, then nothing"
+        requirement = left[0].requirement or self.protocol.schema_requirement
+        return Violation(expected, came, requirement).shown_in(self)
+
     def _messages_instead(self, start: int, left: Sequence[Frame]) -> str:
         """The messages that came instead, in words."""
         names = groupby(message.name for message in self.received[start:])

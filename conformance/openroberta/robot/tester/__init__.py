@@ -103,6 +103,9 @@ class LabTester:
                 raise strayed.violation(expected, came, "http.paths")
         if found is None:
             self._check_connected(lasting() + grace)
+            for session in self.iut.sessions:
+                if session not in self.ended and (cut := session.unfinished_message(expected)):
+                    raise cut
             came = f"received nothing{self.instance.describe_end()}"
             raise Violation(expected, came, requirement, missing=names)
         if found.name not in names:

@@ -1,6 +1,7 @@
 """Faults of the robot in its HTTP requests."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
@@ -45,6 +46,13 @@ def posts_at(change: Callable[[str, dict[str, Any]], str], when: Function = alwa
     return alter("post", lambda _, path, data: (change(path, data), data), when)
 
 
+def _with_longer_length(data: bytes) -> bytes:
+    def longer(field: re.Match[bytes]) -> bytes:
+        return b"%s%d" % (field[1], int(field[2]) + 1)
+
+    return re.sub(rb"(?i)(\r\nContent-Length: )(\d+)", longer, data) if b'"push"' in data else data
+
+
 def _with_line_feeds(data: bytes) -> bytes:
     head, line, body = data.partition(b"\r\n\r\n")
     return (head + line).replace(b"\r\n", b"\n") + body
@@ -69,6 +77,10 @@ FAULTS["http.messages"] = {
     ),
     "lines-end-with-lf": Subtle(
         "Ends the lines of its requests with LF instead of CR LF.", calls(writes(_with_line_feeds))
+    ),
+    "counts-a-byte-more": Subtle(
+        "Announces one byte more than its pushes have, and waits for their answers.",
+        calls(writes(_with_longer_length)),
     ),
     "third-request-cut": Subtle(
         "Sends its third request incompletely, and tries again.",
