@@ -14,6 +14,7 @@ from conformance.running.timeouts import GRACE
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
+    Inconclusive,
     Late,
     Unreachable,
     Violation,
@@ -107,13 +108,24 @@ class LabTester:
                 if session not in self.ended and (cut := session.unfinished_message(expected)):
                     raise cut
             came = f"received nothing{self.instance.describe_end()}"
-            raise Violation(expected, came, requirement, missing=names)
+            missed = Violation(expected, came, requirement, missing=names)
+            process = self.instance.process
+            raise missed if process and process.exit else self.unless_hasty(missed)
         if found.name not in names:
             raise found.violation(" or ".join(names), f"received {found.name}", requirement)
         if found.at > asked + lasting():
             took = found.at - asked
             raise Late(f"expected {expected}; received it after {took:.1f} s", took)
         return found
+
+    def unless_hasty(self, violation: Violation) -> Conclusion:
+        """Return this conclusion; Inconclusive if the robot pushed while a push was unanswered."""
+        if not self.pushed_early:
+            return violation
+        return Inconclusive(
+            f"{violation}; the robot pushed while a push was unanswered, so this request can have "
+            "another cause"
+        )
 
     async def _next_polled(self, names: tuple[str, ...], left: Countdown) -> Exchange | None:
         """Return the next request that a test answers, without a repeated request for a program."""

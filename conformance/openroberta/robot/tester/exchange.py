@@ -10,7 +10,7 @@ from conformance.openroberta import message_names
 from conformance.openroberta.codec import UPGRADE, Decoder, encode, response
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
-from conformance.verdicts import Conclusion, Inconclusive, Violation
+from conformance.verdicts import Conclusion, Violation
 from conformance.wire import Message
 
 if TYPE_CHECKING:
@@ -170,15 +170,10 @@ class Exchange:
     def violation(self, expected: str, came: str, requirement: str | None = None) -> Conclusion:
         """Return the conclusion for this wrong request.
 
-        The conclusion is Inconclusive if the robot pushes without waiting for answers.
+        The conclusion is Inconclusive if the robot pushed without waiting for an answer.
         """
         violation = self._wrong(expected, came, requirement)
-        if not self.tester.pushed_early:
-            return violation
-        hasty = (
-            "; the robot pushed while a push was unanswered, so this request can have another cause"
-        )
-        return Inconclusive(f"{violation}{hasty}").shown_in(self.session)
+        return self.tester.unless_hasty(violation).shown_in(self.session)
 
     def _wrong(self, expected: str, came: str, requirement: str | None = None) -> Violation:
         if self.unread:
