@@ -263,9 +263,9 @@ NO_PROGRAMS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
 @requirement("robustness.no-program")
 @pytest.mark.parametrize("what", NO_PROGRAMS)
 async def test_no_program(iut: Iut, what: str) -> None:
-    """An incomplete program, or an error instead, is not run. The robot goes on."""
+    """An incomplete program, or an error instead, is not run, nor is the program before."""
     async with playing(iut) as tester:
-        push = await tester.link()
+        push = await tester.run(await tester.link())
         before = len(await list_programs(tester))
         await push.command("download")
         asked = await tester.program_request("run.requests-file")

@@ -49,6 +49,10 @@ def _is_incomplete(_: Robot, asked: Any, answer: Frame | None) -> bool:
     return answer is None or answer.name is None
 
 
+def _repeat_latest(robot: Robot, *_: Any) -> None:
+    robot.executed.extend([*robot.executed][-1:])
+
+
 FAULTS = Table(Robot)
 
 FAULTS["run.requests-file"] = {
@@ -119,6 +123,12 @@ FAULTS["robustness.no-program"] = {
             "heard",
             lambda robot, *_: robot.run("error", b""),
             ASKS_PROGRAM & answered(lambda answer: answer.name == "Refusal"),
+        ),
+    ),
+    "runs-the-program-before": Subtle(
+        "Runs its previous program again if no program arrives.",
+        before(
+            "heard", _repeat_latest, ASKS_PROGRAM & answered(lambda answer: answer.name != "File")
         ),
     ),
     "lost-upon-errors": Subtle(
