@@ -234,6 +234,10 @@ VARIANTS["run.silent-while-fetching"] = {
         "Confirms the download with a push before it fetches the program.",
         before("download", lambda robot: robot.make_caller().ask(push(robot), 0.1)),
     ),
+    "awaits-a-confirmation": Variant(
+        "Confirms the download with a push, and fetches the program after its answer.",
+        before("download", lambda robot: robot.make_caller().ask(push(robot), 15.0)),
+    ),
 }
 
 VARIANTS["run.asks-once"] = {

@@ -152,11 +152,18 @@ class LabTester:
         raise Unreachable(f"the IUT did not connect{within}{end}{self.instance.slow_hint}")
 
     async def program_request(self, requirement: str | None = None) -> Exchange:
-        """Return the request for an announced program; the robot can send a push first."""
+        """Return the request for an announced program.
+
+        The robot can send a push first, and can wait for its answer.
+        """
         before = len(self.others)
         asked = await self.next("DownloadRequest", "Push", requirement=requirement)
         if asked.name == "Push":
             found = await self.wait_for("DownloadRequest", within=self.iut.countdown("response"))
+            if found is None and asked.is_waiting:
+                await asked.command("repeat")
+                left = self.iut.countdown("response")
+                found = await self.wait_for("DownloadRequest", within=left)
             if found is None:
                 strayed = self._stray_request(("DownloadRequest",), before)
                 known = "http.paths" if strayed else requirement
