@@ -314,6 +314,37 @@ async def test_card_and_battery_before_start(iut: Iut, operation: str) -> None:
             )
 
 
+@requirement("setup.starting-state")
+@pytest.mark.parametrize("operation", ["controller", "sdcard", "battery"])
+async def test_state_changed_while_loading(iut: Iut, operation: str) -> None:
+    """A choice of the user during loading is sent before StartExecution."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        name, arguments = {
+            "controller": ("ControllerUpdate", raw_state(axis1=65)["ControllerUpdate"]),
+            "sdcard": ("USD", {"root": folder}),
+            "battery": ("SetBatteryCapacity", {"capacity": 7.25}),
+        }[operation]
+        async with open_in_setup(iut) as session:
+            await session.wait_for("CompetitionMode", within="quiet")
+            await operate(session, operation, **arguments)
+            start = await start_program(session)
+            commands = commands_before(session, name, start)
+            check(
+                any(_has_fields(_fields(command), arguments) for command in commands),
+                f"a {name} with the user's choice before StartExecution",
+                f"{len(commands)} other commands {name} came",
+                start.event,
+            )
+
+
+def _has_fields(fields: Any, wanted: dict[str, Any]) -> bool:
+    """Return True if fields have these values; of a controller's state, axis1 counts."""
+    if raw := wanted.get("Raw"):
+        state = fields.get("Raw")
+        return isinstance(state, dict) and state.get("axis1") == raw["axis1"]
+    return all(fields.get(name) == value for name, value in wanted.items())
+
+
 @requirement("types.port-range")
 async def test_port_range(iut: Iut) -> None:
     """Every port in a command is within its range, also at both ends."""

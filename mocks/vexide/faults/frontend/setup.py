@@ -104,6 +104,12 @@ FAULTS["setup.starting-state"] = {
         "Sends no competition mode that its user chooses while the simulator loads.",
         skip("user_competes", LIVE & ~READY),
     ),
+    "inputs-lost-while-loading": Subtle(
+        "Sends no input, card or energy that its user chooses while the simulator loads.",
+        skip("user_controls", LIVE & ~READY),
+        skip("user_mounts", LIVE & ~READY),
+        skip("user_charges", LIVE & ~READY),
+    ),
     "devices-until-ready": Subtle(
         "Starts when the user wants, but sends no device that is configured during the wait.",
         before("set_up", put("wanted", False)),
