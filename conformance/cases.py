@@ -91,6 +91,9 @@ async def compared(
             raise Inconclusive(f"{also}, also in the plain form ({known})") from None
         # If only the plain form is readable, the unusual form explains the bytes that came.
         violation.explains = violation.explains or not iut.sessions[-1].judge.spoiled
+        # The unusual form is also the reason for the end of its session.
+        if violation.session:
+            violation.session.excuse_end()
         raise
 
 

@@ -13,6 +13,7 @@ from conformance.harness.deadlines import RECHECK_INTERVAL, Countdown, countdown
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.harness.upper_tester import Answer
+from conformance.judging.judge import Finding
 from conformance.running.timeouts import CLOSED, GRACE, Names, Timeouts
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Conclusion, Flooded, Inconclusive, Late, NotRepeated, Violation
@@ -541,6 +542,18 @@ class Session(Wire):
         except TimeoutError:
             self._miss(Wait((what,), True, requirement))
             raise
+
+    def is_about_end(self, finding: Finding) -> bool:
+        """True if a finding of the judge is about the end of a stream."""
+        if finding.event is None:
+            return False
+        shown = self.events[finding.event : finding.event + 1]
+        return any(event.event == "closed" for event in shown)
+
+    def excuse_end(self) -> None:
+        """Withdraw the judge's findings about the end, because an experiment shows its reason."""
+        found = self.judge.found
+        self.judge.found = [finding for finding in found if not self.is_about_end(finding)]
 
     async def assert_alive(self, after: str) -> None:
         """Raise Violation if the IUT has crashed, by a signal or an unhandled error."""

@@ -11,7 +11,6 @@ from conformance.conclusions.decisions import decide_test
 from conformance.definitions.protocol import Requirement
 from conformance.evidence import End, Evidence, Files, Kind, Observed, Place, Result
 from conformance.iut import Iut, Sessions
-from conformance.judging.judge import Finding
 from conformance.running.transcripts import Transcript, Transcripts
 from conformance.session import CLOSED_STREAM, Session
 from conformance.verdicts import (
@@ -277,7 +276,7 @@ def _finding_evidence(files: Transcripts, iut: Iut, decisive: Sessions) -> Itera
                 continue
         written = files.of(sessions)
         place = Place(written.path, written.place(sessions, session, finding.event), finding.path)
-        end = end_of(session, sessions) if _is_about_end(session, finding) else None
+        end = end_of(session, sessions) if session.is_about_end(finding) else None
         yield Evidence(
             Kind.END if end else Kind.VIOLATION,
             finding.requirement,
@@ -287,14 +286,6 @@ def _finding_evidence(files: Transcripts, iut: Iut, decisive: Sessions) -> Itera
             judged=True,
             end=end,
         )
-
-
-def _is_about_end(session: Session, finding: Finding) -> bool:
-    """True if a finding is about the end of the session."""
-    if finding.event is None:
-        return False
-    shown = session.events[finding.event : finding.event + 1]
-    return any(event.event == "closed" for event in shown)
 
 
 def _with_conclusion(
