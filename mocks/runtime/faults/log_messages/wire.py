@@ -70,6 +70,9 @@ FAULTS["encoding.messagepack"] = {
     "lengths-of-8-bits": Subtle(
         "Writes the length of a long text in 8 bits.", alter("write", _shorten_lengths)
     ),
+    "forgets-what-does-not-fit": Subtle(
+        "Drops parts of a message that its connection cannot send immediately.", DROP_WHILE_BEHIND
+    ),
     "counts-of-four-bits": Subtle(
         "Writes the count of a map of 16 as four bits, which is 0.",
         alter("write", lambda _, data: data.replace(b"\xde\x00\x10", b"\x80")),
@@ -84,9 +87,6 @@ FAULTS["encoding.strings"] = {
 }
 
 FAULTS["log.form"] = {
-    "forgets-what-does-not-fit": Subtle(
-        "Drops parts of a message that its connection cannot send immediately.", DROP_WHILE_BEHIND
-    ),
     "wrapped": Fault(
         "Wraps a message in an RPC notification.", instead("publish", _publish_with_level)
     ),
