@@ -69,17 +69,23 @@ class Tester:
         self.rooted = rooted
         self.knows_signs = knows_signs
         self.time = 0.0
-        self._provoked: list[Session] = []
+        self._gone: list[Session] | None = None
+        """The connections that were closed before `provoke`; None before the first call."""
 
     async def provoke(self, data: bytes) -> None:
         """Send bytes after which the monitor can close any of its connections."""
-        self._provoked = [each for each in self.connections.sessions if not each.ended]
+        self._gone = [each for each in self.connections.sessions if each.ended]
         await self.session.send_bytes(data)
 
     @property
     def closed(self) -> bool:
-        """True if the monitor closed its first connection, or one that was open at `provoke`."""
-        return self.session.ended or any(each.ended for each in self._provoked)
+        """True if the monitor closed its first connection, or any connection after `provoke`.
+
+        A connection that began after `provoke` receives the same bytes.
+        """
+        if self.session.ended or self._gone is None:
+            return self.session.ended
+        return any(each.ended for each in self.connections.sessions if each not in self._gone)
 
     async def has_received_commands(self, times: int) -> bool:
         """Return True once `times` messages have arrived, over any connection."""
