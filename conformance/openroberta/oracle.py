@@ -337,7 +337,9 @@ class Oracle:
         if robot and (not self._deaf or robot.latest is asked):
             outcome = name in ANSWERS.get(asked.name, ())
             step = "Refusal" if is_refusal(name, value) and not outcome else name
-            if self._deaf:
+            content = value.get("json")
+            # Some robots cannot read an answer with further members.
+            if self._deaf or (isinstance(content, dict) and content.keys() > {"cmd"}):
                 robot.missed = robot.step
             yield from robot.walk.step(LAB, step)
 
