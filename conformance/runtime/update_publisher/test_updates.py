@@ -161,7 +161,11 @@ async def test_first_after_the_last(iut: Iut) -> None:
         await expect_listed(session, one)
         await run_operation(session, "disconnect", uid=one)
         # Without devices, a publisher can send updates or not.
-        await asyncio.sleep(ROUNDS * session.seconds("update"))
+        await session.drain(within=ROUNDS * session.seconds("update"))
+        process = session.instance.process
+        if process and process.exit:
+            expected = "the publisher to continue after all devices have gone"
+            raise Violation(expected, f"the process {process.exit}")
         await connect(session, other, {"value": 1})
         await expect_listed(session, other)
 
