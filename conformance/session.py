@@ -13,7 +13,6 @@ from conformance.harness.deadlines import RECHECK_INTERVAL, Countdown, countdown
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.harness.upper_tester import Answer
-from conformance.judging.judge import Finding
 from conformance.running.timeouts import CLOSED, GRACE, Names, Timeouts
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Conclusion, Flooded, Inconclusive, Late, NotRepeated, Violation
@@ -395,7 +394,7 @@ class Session(Wire):
         left = [] if self.ended else self.judge.take_rest(self.role.name)
         if not left:
             return None
-        came = f"received {left[0].raw[:60]!r}, {_unended_error(left[0])}, then nothing"
+        came = f"received {_unended_text(left[0])}, then nothing"
         requirement = left[0].requirement or self.protocol.schema_requirement
         return Violation(expected, came, requirement).shown_in(self)
 
@@ -410,7 +409,7 @@ class Session(Wire):
         if self.judge.spoiled:
             came += f" bytes that are not a message ({self._noise()!r}), then"
         if left:
-            came += f" {left[0].raw[:60]!r}, {_unended_error(left[0])}, then"
+            came += f" {_unended_text(left[0])}, then"
         ending = "the end of the stream" if self.ended else "nothing"
         if self.is_unserved:
             ending += f" on connection {self.number} to this process"
@@ -543,17 +542,15 @@ class Session(Wire):
             self._miss(Wait((what,), True, requirement))
             raise
 
-    def is_about_end(self, finding: Finding) -> bool:
-        """True if a finding of the judge is about the end of a stream."""
-        if finding.event is None:
-            return False
-        shown = self.events[finding.event : finding.event + 1]
-        return any(event.event == "closed" for event in shown)
+    def is_end(self, event: int | None) -> bool:
+        """True if the event of this index is the end of a stream."""
+        shown = [] if event is None else self.events[event : event + 1]
+        return any(each.event == "closed" for each in shown)
 
     def excuse_end(self) -> None:
         """Withdraw the judge's findings about the end, because an experiment shows its reason."""
         found = self.judge.found
-        self.judge.found = [finding for finding in found if not self.is_about_end(finding)]
+        self.judge.found = [finding for finding in found if not self.is_end(finding.event)]
 
     async def assert_alive(self, after: str) -> None:
         """Raise Violation if the IUT has crashed, by a signal or an unhandled error."""
@@ -591,11 +588,12 @@ class Session(Wire):
         return RESET if was_reset else ""
 
 
-def _unended_error(frame: Frame) -> str:
-    """The error of the last bytes, which the end of the stream would complete."""
+def _unended_text(frame: Frame) -> str:
+    """The last bytes, which the end of the stream would complete, and their error."""
+    error = "complete, but without its terminator" if frame.name else "which begins no message"
     if frame.error or not frame.requirement:
-        return "whose end did not come"
-    return "complete, but without its terminator" if frame.name else "which begins no message"
+        error = "whose end did not come"
+    return f"{frame.raw[:60]!r}, {error}"
 
 
 def _is_in_place_of(unended: Frame, names: Names) -> bool:

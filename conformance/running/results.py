@@ -202,9 +202,7 @@ def _remarks(session: Session | None, violation: Violation, about: str) -> Itera
 
 def _is_end(session: Session | None, event: int | None) -> bool:
     """True if an event is the end of its session, or missing, so that an end can explain it."""
-    if event is None or session is None:
-        return True
-    return any(shown.event == "closed" for shown in session.events[event : event + 1])
+    return event is None or session is None or session.is_end(event)
 
 
 def _missed_messages(sessions: Sessions) -> tuple[tuple[str, ...], ...]:
@@ -276,7 +274,7 @@ def _finding_evidence(files: Transcripts, iut: Iut, decisive: Sessions) -> Itera
                 continue
         written = files.of(sessions)
         place = Place(written.path, written.place(sessions, session, finding.event), finding.path)
-        end = end_of(session, sessions) if session.is_about_end(finding) else None
+        end = end_of(session, sessions) if session.is_end(finding.event) else None
         yield Evidence(
             Kind.END if end else Kind.VIOLATION,
             finding.requirement,
