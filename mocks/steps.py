@@ -322,6 +322,14 @@ def _function(deed: Deed) -> Function:
     return call(deed) if isinstance(deed, str) else deed
 
 
+async def look(peer: Any, address: str) -> None:
+    """Open a connection and close it at once, to see whether somebody listens."""
+    # A command that only lists faults needs no event loop.
+    from mocks import streams
+
+    await (await streams.connect(address)).closed()
+
+
 def hang(peer: Any, *args: Any) -> None:
     """Read and write nothing more; the stream stays open."""
     peer.receive = peer.write = lambda data: None

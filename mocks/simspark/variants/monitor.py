@@ -10,7 +10,7 @@ from mocks.deviations import Table, Variant, variant
 from mocks.simspark.connection import Connection
 from mocks.simspark.monitor import Monitor
 from mocks.simspark.variants.bases import NOTHING, knows, spaced, writes
-from mocks.steps import Change, alter, before, call, only, returning, send, skip
+from mocks.steps import Change, alter, before, call, look, only, returning, send, skip
 from mocks.streams import Stream
 
 PLAIN = re.compile(rb"-?[0-9]+([.][0-9]{1,16})?([eE][-+][0-9]{2})?")
@@ -76,6 +76,10 @@ VARIANTS["graph.poses-known"] = {
 }
 
 VARIANTS["monitors.understood"] = {
+    "looks-first": Variant(
+        "Opens and closes a connection to test the server, before its real connection.",
+        before("connect", look),
+    ),
     "keeps-little": Variant(
         "Keeps only the time, the score and two parameters of the environment.", knows(_little)
     ),
@@ -145,15 +149,6 @@ VARIANTS["text.white-space"] = {
         "Writes blanks and line ends at all places where they have no meaning.", writes(spaced)
     ),
 }
-
-
-@variant("looks-first", of="monitors.understood")
-class LooksFirst(Monitor):
-    """Opens and closes a connection to test the server, before its real connection."""
-
-    async def connect(self, address: str) -> Stream:
-        await (await super().connect(address)).closed()
-        return await super().connect(address)
 
 
 @variant("commands-beside", of="trainer.known-commands")

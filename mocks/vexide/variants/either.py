@@ -6,8 +6,10 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.vexide.codec import encode, name_of
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant
 from mocks.shapes import Unfit
+from mocks.steps import When, alter, instead
+from mocks.vexide.faults.bases import member, named
 from mocks.vexide.session import Session
 
 _UNITS = {
@@ -16,136 +18,127 @@ _UNITS = {
     "Warn", "Error",
 }  # fmt: skip
 _ENUMS = {"level", "mode", "event", "gearset", "brake_mode", "physical_gearset"}
+_WITH_PORT = ("ConfigureDevice", "DeviceUpdate")
 
 
-# Spelling of messages
-
-
-@variant("units-as-objects", of="encoding.externally-tagged")
-class UnitsAsObjects(Session):
-    """Writes each variant without content as an object: {"Ready": null}."""
-
-    def send(self, message: Any) -> None:
-        super().send(_as_objects(message, True))
-
-
-def _as_objects(value: Any, unit: bool) -> Any:
+def _as_objects(session: Session, value: Any, unit: bool = True) -> Any:
     """Return the value with units as objects; `unit` is True if a string here is a unit."""
     if isinstance(value, dict):
-        return {key: _as_objects(entry, key in _ENUMS) for key, entry in value.items()}
+        return {key: _as_objects(session, entry, key in _ENUMS) for key, entry in value.items()}
     return {value: None} if unit and isinstance(value, str) and value in _UNITS else value
 
 
-@variant("ports-bare", of="encoding.externally-tagged")
-class PortsBare(Session):
-    """Writes and accepts a Smart port only as a bare number."""
-
-    def message(self, name: str, value: Any) -> None:
-        fields = value.get(name) if isinstance(value, dict) else None
-        tagged = name in ("ConfigureDevice", "DeviceUpdate") and isinstance(fields, dict)
-        if tagged and isinstance(fields, dict) and isinstance(fields.get("port"), dict):
-            self.unusable(name, Unfit("port: a number was expected"))
-        else:
-            super().message(name, value)
-
-    def send(self, message: Any) -> None:
-        name = name_of(message)
-        if name in ("ConfigureDevice", "DeviceUpdate"):
-            fields = message[name]
-            port = fields["port"]
-            message = {name: {**fields, "port": port.get("Smart", port)}}
-        super().send(message)
+def _with_bare_port(_: Session, message: Any) -> Any:
+    name = name_of(message)
+    port = message[name]["port"]
+    return {name: {**message[name], "port": port.get("Smart", port)}}
 
 
-@variant("spaced", of="framing.json-lines")
-class Spaced(Session):
-    """Writes spaces between tokens, escapes what is not ASCII, and ends lines with CR LF."""
-
-    def send(self, message: Any) -> None:
-        self.write(json.dumps(message, separators=(" , ", " : ")).encode() + b" \r\n")
+def _has_tagged_port(_: Session, name: str, value: Any) -> bool:
+    return name in _WITH_PORT and isinstance(member(value, name, "port"), dict)
 
 
-@variant("other-numbers", of="encoding.externally-tagged")
-class OtherNumbers(Session):
-    """Writes whole floats without a fraction, and others with an exponent."""
-
-    def send(self, message: Any) -> None:
-        text = encode(message).decode()
-        text = re.sub(r"(?<=[:,\[])(-?\d+)\.0(?=[,}\]])", r"\1", text)
-        text = re.sub(r"(?<=[:,\[])(-?\d+\.\d+)(?=[,}\]])", r"\1e0", text)
-        self.write(text.encode())
+def _refuse_port(session: Session, name: str, value: Any) -> None:
+    session.unusable(name, Unfit("port: a number was expected"))
 
 
-@variant("fields-reversed", of="framing.white-space")
-class FieldsReversed(Session):
-    """Writes the fields of every object in reverse order."""
-
-    def send(self, message: Any) -> None:
-        super().send(_reversed(message))
+def _write_spaced(session: Session, message: Any) -> None:
+    session.write(json.dumps(message, separators=(" , ", " : ")).encode() + b" \r\n")
 
 
-def _reversed(value: Any) -> Any:
+def _write_other_numbers(session: Session, message: Any) -> None:
+    text = encode(message).decode()
+    text = re.sub(r"(?<=[:,\[])(-?\d+)\.0(?=[,}\]])", r"\1", text)
+    text = re.sub(r"(?<=[:,\[])(-?\d+\.\d+)(?=[,}\]])", r"\1e0", text)
+    session.write(text.encode())
+
+
+def _reversed(session: Session, value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _reversed(entry) for key, entry in reversed(value.items())}
+        return {key: _reversed(session, entry) for key, entry in reversed(value.items())}
     return value
 
 
-@variant("names-in-any-case", of="handshake.unknown-fields")
-class NamesInAnyCase(Session):
-    """Reads the names in a Handshake regardless of case; the last of equal names counts."""
-
-    def handshake(self, value: Any) -> None:
-        fields = {name.lower(): entry for name, entry in value["Handshake"].items()}
-        super().handshake({"Handshake": fields})
+def _in_lower_case(_: Session, value: Any) -> Any:
+    return {"Handshake": {name.lower(): entry for name, entry in value["Handshake"].items()}}
 
 
-# Reasons to close a session
+def _is_early(session: Session, frame: Frame) -> bool:
+    return not session.handshaken and frame.name != "Handshake"
 
 
-@variant("closes-on-early-message", of="handshake.nothing-before")
-class ClosesOnEarlyMessage(Session):
-    """Closes at a message before the handshake."""
-
-    def take(self, frame: Frame) -> None:
-        if self.handshaken or frame.name == "Handshake":
-            super().take(frame)
-        else:
-            self.close()
+def _is_of_unknown_variant(_: Session, name: str, error: Unfit) -> bool:
+    return "unknown variant" in str(error)
 
 
-@variant("closes-on-malformed", of="robustness.malformed-line")
-class ClosesOnMalformed(Session):
-    """Closes at a malformed line, and at a message with unfit values."""
+PORTS_BARE = (
+    instead("message", _refuse_port, _has_tagged_port),
+    alter("send", _with_bare_port, named(*_WITH_PORT)),
+)
 
-    def malformed(self, frame: Frame) -> None:
-        self.close()
+VARIANTS = Table(Session)
 
-    def unusable(self, name: str, error: Unfit) -> None:
-        if "unknown variant" in str(error):
-            super().unusable(name, error)
-        else:
-            self.close()
+VARIANTS["encoding.externally-tagged"] = {
+    "units-as-objects": Variant(
+        'Writes each variant without content as an object: {"Ready": null}.',
+        alter("send", _as_objects),
+    ),
+    "ports-bare": Variant("Writes and accepts a Smart port only as a bare number.", *PORTS_BARE),
+    "other-numbers": Variant(
+        "Writes whole floats without a fraction, and others with an exponent.",
+        instead("send", _write_other_numbers),
+    ),
+}
 
+VARIANTS["framing.json-lines"] = {
+    "spaced": Variant(
+        "Writes spaces between tokens, escapes what is not ASCII, and ends lines with CR LF.",
+        instead("send", _write_spaced),
+    ),
+}
 
-@variant("closes-on-unknown", of="robustness.unknown-message")
-class ClosesOnUnknown(Session):
-    """Closes at a message with an unknown name."""
+VARIANTS["framing.white-space"] = {
+    "fields-reversed": Variant(
+        "Writes the fields of every object in reverse order.", alter("send", _reversed)
+    ),
+}
 
-    def unknown(self, name: str) -> None:
-        self.close()
+VARIANTS["handshake.unknown-fields"] = {
+    "names-in-any-case": Variant(
+        "Reads the names in a Handshake regardless of case; the last of equal names counts.",
+        alter("handshake", _in_lower_case),
+    ),
+}
 
+VARIANTS["handshake.nothing-before"] = {
+    "closes-on-early-message": Variant(
+        "Closes at a message before the handshake.", instead("take", "close", _is_early)
+    ),
+}
 
-@variant("closes-on-unknown-field", of="robustness.unknown-fields")
-class ClosesOnUnknownField(Session):
-    """Closes at an unknown field outside of the handshake."""
+VARIANTS["robustness.malformed-line"] = {
+    "closes-on-malformed": Variant(
+        "Closes at a malformed line, and at a message with unfit values.",
+        instead("malformed", "close"),
+        instead("unusable", "close", ~When(_is_of_unknown_variant)),
+    ),
+}
 
-    def report_unknown_fields(self, name: str, fields: list[str]) -> None:
-        self.close()
+VARIANTS["robustness.unknown-message"] = {
+    "closes-on-unknown": Variant(
+        "Closes at a message with an unknown name.", instead("unknown", "close")
+    ),
+}
 
+VARIANTS["robustness.unknown-fields"] = {
+    "closes-on-unknown-field": Variant(
+        "Closes at an unknown field outside of the handshake.",
+        instead("report_unknown_fields", "close"),
+    ),
+}
 
-@variant("closes-on-second-handshake", of="robustness.second-handshake")
-class ClosesOnSecondHandshake(Session):
-    """Closes at a second Handshake."""
-
-    def second_handshake(self) -> None:
-        self.close()
+VARIANTS["robustness.second-handshake"] = {
+    "closes-on-second-handshake": Variant(
+        "Closes at a second Handshake.", instead("second_handshake", "close")
+    ),
+}

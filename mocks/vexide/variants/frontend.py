@@ -5,82 +5,245 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance.codec import Frame
-from conformance.vexide.codec import name_of
-from mocks.deviations import variant
-from mocks.streams import Stream
-from mocks.upper_tester import Operation
+from mocks.deviations import Table, Variant, variant
+from mocks.steps import (
+    When,
+    alter,
+    before,
+    delay,
+    fail,
+    having,
+    instead,
+    look,
+    note,
+    noted,
+    only,
+    put,
+    repeat,
+    returning,
+    send,
+    skip,
+    then,
+)
 from mocks.vexide.choices import NEUTRAL
 from mocks.vexide.display import WIDTH
+from mocks.vexide.faults.bases import member, named
 from mocks.vexide.frontend import Frontend
-from mocks.vexide.messages import Port
-from mocks.vexide.variants.either import PortsBare
+from mocks.vexide.variants.either import PORTS_BARE
 
-_FAR = 10_000  # pixels; a drawing with a larger coordinate never ends
-_A_DRAWING = 0.01  # seconds for each drawing
-
-
-@variant("looks-first", of="handshake.frontend-begins", needs={"transport": "tcp"})
-class LooksFirst(Frontend):
-    """Checks first with a connection that it closes if a simulator listens."""
-
-    async def connect(self, address: str) -> Stream:
-        await (await super().connect(address)).closed()
-        return await super().connect(address)
+LIVE = having("live")
+FAR = 10_000  # pixels; a drawing with a larger coordinate never ends
+A_DRAWING = 0.01  # seconds for each drawing
+RELEASED = {"Touch": {"pos": {"x": 0, "y": 0}, "event": "Released"}}
+COPIES = When(lambda _, content: content["command"][0] == "CopyBuffer")
 
 
-@variant("starts-upon-early-ready", of="handshake.nothing-before")
-class StartsUponEarlyReady(Frontend):
-    """Sends StartExecution after a Ready that comes instead of the simulator's Handshake."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.name == "Ready" and not self.is_ready:
-            self.ready(None)
-        else:
-            super().take(frame)
-
-    async def user_starts(self, args: dict[str, Any]) -> Any:
-        self.wanted = True
-        self.start_if_wanted()
+def _pass_on(frontend: Frontend, point: dict[str, int]) -> None:
+    frontend.touched = point
+    frontend.send_touch("Pressed")
 
 
-@variant("offers-few-operations", of="start.sent")
-class OffersFewOperations(Frontend):
-    """Starts the program by itself, and offers only the operation outcome."""
-
-    def operations(self) -> Mapping[str, Operation]:
-        return {"outcome": self.user_looks}
-
-
-@variant("touch-told-at-first", of="touch.single")
-class TouchToldAtFirst(Frontend):
-    """Sends Released at the end of its setup, without any touch."""
-
-    def set_up(self) -> None:
-        super().set_up()
-        self.send({"Touch": {"pos": {"x": 0, "y": 0}, "event": "Released"}})
+def _with_own_values(_: Frontend, args: dict[str, Any]) -> dict[str, Any]:
+    state = args["Raw"]
+    pressed = any(value for key, value in state.items() if key.startswith("button"))
+    own = {"button_all": pressed, "battery_level": 40, "battery_capacity": 60}
+    return {"Raw": {**state, **own}}
 
 
-@variant("touch-repeated", of="touch.single")
-class TouchRepeated(Frontend):
-    """Sends every Touch twice, like a pad that is polled."""
-
-    def send(self, message: Any) -> None:
-        super().send(message)
-        if name_of(message) == "Touch":
-            super().send(message)
+def _poll(frontend: Frontend) -> None:
+    """Send the state of the controller now, and fifty times a second from now on."""
+    if frontend.live:
+        frontend.world.controller = frontend.world.controller or NEUTRAL
+        frontend.send_controller()
+        asyncio.get_running_loop().call_later(0.02, _poll, frontend)
 
 
-@variant("passes-on-touches", of="touch.held")
-class PassesOnTouches(Frontend):
-    """Sends each touch operation unchanged, and no Touch by itself."""
+def _set_up_in_other_order(frontend: Frontend) -> None:
+    frontend.send_state()
+    frontend.send_competition()
+    frontend.configure_devices()
 
-    def press(self, point: dict[str, int]) -> None:
-        self.touched = point
-        self.send_touch("Pressed")
 
-    def watch_touch(self) -> None:
-        pass
+def _is_without_target(_: Frontend, name: str, value: Any) -> bool:
+    motor = member(value, "DeviceUpdate", "status", "Motor")
+    return isinstance(motor, dict) and "target_position" not in motor
+
+
+def _is_far(_: Frontend, content: dict[str, Any]) -> bool:
+    return max(map(abs, _numbers(content["command"])), default=0) > FAR
+
+
+def _fits(_: Frontend, content: dict[str, Any]) -> bool:
+    return all(0 <= at < WIDTH for at in _numbers(content["command"]))
+
+
+def _numbers(value: Any) -> Iterator[int]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _numbers(part)
+    elif isinstance(value, int):
+        yield value
+
+
+def _with_stride_in_bytes(_: Frontend, content: dict[str, Any]) -> dict[str, Any]:
+    kind, copied = content["command"]
+    corner = {axis: at + 1 for axis, at in copied["bottom_right"].items()}
+    stride = max(1, copied["stride"] // 4)
+    return {**content, "command": (kind, {**copied, "bottom_right": corner, "stride": stride})}
+
+
+VARIANTS = Table(Frontend)
+
+VARIANTS["handshake.frontend-begins"] = {
+    "looks-first": Variant(
+        "Checks first with a connection that it closes if a simulator listens.",
+        before("connect", look),
+        needs={"transport": "tcp"},
+    ),
+}
+
+VARIANTS["handshake.nothing-before"] = {
+    "starts-upon-early-ready": Variant(
+        "Sends StartExecution after a Ready that comes instead of the simulator's Handshake.",
+        instead(
+            "take",
+            lambda frontend, _: frontend.ready(None),
+            When(lambda _, frame: frame.name == "Ready") & ~having("is_ready"),
+        ),
+        then("user_starts", "start_if_wanted"),
+    ),
+}
+
+VARIANTS["start.sent"] = {
+    "offers-few-operations": Variant(
+        "Starts the program by itself, and offers only the operation outcome.",
+        instead("operations", lambda frontend: {"outcome": frontend.user_looks}),
+    ),
+    "starts-later": Variant(
+        "Starts the program with a delay after Ready.",
+        only("start", LIVE),
+        delay("start", 0.15),
+        before("start", put("started", True)),
+    ),
+}
+
+VARIANTS["touch.single"] = {
+    "touch-told-at-first": Variant(
+        "Sends Released at the end of its setup, without any touch.",
+        then("set_up", send(RELEASED)),
+    ),
+    "touch-repeated": Variant(
+        "Sends every Touch twice, like a pad that is polled.", repeat("send", named("Touch"))
+    ),
+}
+
+VARIANTS["touch.held"] = {
+    "passes-on-touches": Variant(
+        "Sends each touch operation unchanged, and no Touch by itself.",
+        instead("press", _pass_on),
+        skip("watch_touch"),
+    ),
+}
+
+VARIANTS["touch.point"] = {
+    "smaller-display": Variant(
+        "Has a display of half the size, with half the touchable coordinates.",
+        alter("press", lambda _, point: {axis: at // 2 * 2 for axis, at in point.items()}),
+    ),
+}
+
+VARIANTS["controller.told"] = {
+    "all-is-any": Variant(
+        "Sends button_all as true if any button is pressed, and its own battery values.",
+        alter("user_controls", _with_own_values, lambda _, args: args.get("Raw")),
+    ),
+    "gamepad-polled": Variant(
+        "Sends the state of the controller fifty times a second, even without a change.",
+        then("set_up", _poll),
+    ),
+}
+
+VARIANTS["setup.configure-devices"] = {
+    "mode-first": Variant(
+        "Sends its setup in another order, and the devices again after Ready.",
+        instead("set_up", _set_up_in_other_order),
+        before("ready", "configure_devices"),
+    ),
+    "known-devices-only": Variant(
+        "Shows no state of a device that its user has not configured.",
+        only("device", lambda frontend, told: told["port"] in frontend.world.devices),
+    ),
+}
+
+VARIANTS["events.undefined-tolerated"] = {
+    "unsettled-events-end": Variant(
+        "Ends the session at events without a defined effect.",
+        instead("pose", "close"),
+        instead("state", "close"),
+        instead("link", "close"),
+        instead("unlink", "close"),
+    ),
+    "links-unanswered": Variant(
+        "Answers no VEXLink event, because it has no VEXLink server.",
+        skip("link"),
+        skip("unlink"),
+    ),
+}
+
+VARIANTS["encoding.optional-absent"] = {
+    "absent-target-ends": Variant(
+        "Ends the session at a motor status without a target position.",
+        instead("message", "close", _is_without_target),
+    ),
+    "card-left-out": Variant(
+        "Sends a USD without root if it has no SD card.",
+        then("send_state", send({"USD": {}}), ~having("world.card")),
+    ),
+}
+
+VARIANTS["robustness.unknown-fields"] = {
+    "draws-beyond-the-display": Variant(
+        "Draws pixel by pixel beyond the display, which never ends for distant points.",
+        skip("message", noted("drawing")),
+        before("draw", note("drawing"), _is_far),
+    ),
+}
+
+VARIANTS["screen.drawing"] = {
+    "draws-slowly": Variant(
+        "Needs time for each drawing, and does nothing else meanwhile.",
+        before("draw", lambda *_: time.sleep(A_DRAWING)),
+    ),
+    "draws-what-fits": Variant(
+        "Omits every shape that is not completely on the screen.",
+        only("draw", COPIES | _fits),
+    ),
+    "stride-in-bytes": Variant(
+        "Reads the stride of a pixel buffer in bytes, and includes the bottom right corner.",
+        alter("draw", _with_stride_in_bytes, COPIES),
+    ),
+}
+
+VARIANTS["setup.starting-state"] = {
+    "devices-fixed-by-the-handshake": Variant(
+        "Accepts devices from its user only until the handshake is finished.",
+        before("user_configures", fail(ValueError, "the devices have been sent"), LIVE),
+    ),
+}
+
+VARIANTS["devices.status-open"] = {
+    "bare-without-devices": Variant(
+        "Has no configured devices, and accepts a Smart port only as a bare number.",
+        *PORTS_BARE,
+        skip("configure_devices"),
+        returning(
+            "operations",
+            lambda offered: {name: one for name, one in offered.items() if name != "configure"},
+        ),
+    ),
+}
 
 
 @variant("held-when-declared", of="touch.single")
@@ -92,26 +255,6 @@ class HeldWhenDeclared(Frontend):
 
     def still_touching(self) -> None:
         """Ignore the user's Held: the clock decides."""
-
-
-@variant("smaller-display", of="touch.point")
-class SmallerDisplay(Frontend):
-    """Has a display of half the size, with half the touchable coordinates."""
-
-    def press(self, point: dict[str, int]) -> None:
-        super().press({axis: at // 2 * 2 for axis, at in point.items()})
-
-
-@variant("all-is-any", of="controller.told")
-class AllIsAny(Frontend):
-    """Sends button_all as true if any button is pressed, and its own battery values."""
-
-    async def user_controls(self, args: dict[str, Any]) -> Any:
-        if state := args.get("Raw"):
-            pressed = any(value for key, value in state.items() if key.startswith("button"))
-            own = {"button_all": pressed, "battery_level": 40, "battery_capacity": 60}
-            args = {"Raw": {**state, **own}}
-        await super().user_controls(args)
 
 
 @variant("mode-told-again-and-again", of="competition.told")
@@ -129,189 +272,3 @@ class ModeToldAgainAndAgain(Frontend):
             super().send_controller()
             if self.started:
                 super().send_competition()
-
-
-@variant("gamepad-polled", of="controller.told")
-class GamepadPolled(Frontend):
-    """Sends the state of the controller fifty times a second, even without a change."""
-
-    def set_up(self) -> None:
-        super().set_up()
-        self.world.controller = self.world.controller or NEUTRAL
-        self.poll()
-
-    def poll(self) -> None:
-        if self.live:
-            self.send_controller()
-            asyncio.get_running_loop().call_later(0.02, self.poll)
-
-
-@variant("mode-first", of="setup.configure-devices")
-class ModeFirst(Frontend):
-    """Sends its setup in another order, and the devices again after Ready."""
-
-    def set_up(self) -> None:
-        self.send_state()
-        self.send_competition()
-        self.configure_devices()
-
-    def ready(self, content: None) -> None:
-        self.configure_devices()
-        super().ready(content)
-
-
-@variant("starts-later", of="start.sent")
-class StartsLater(Frontend):
-    """Starts the program with a delay after Ready."""
-
-    def start(self) -> None:
-        self.started = True
-        asyncio.get_running_loop().call_later(0.15, self.start_now)
-
-    def start_now(self) -> None:
-        if self.live:
-            super().start()
-
-
-@variant("unsettled-events-end", of="events.undefined-tolerated")
-class UnsettledEventsEnd(Frontend):
-    """Ends the session at events without a defined effect."""
-
-    def pose(self, content: dict[str, Any]) -> None:
-        self.close()
-
-    def state(self, content: Any) -> None:
-        self.close()
-
-    def link(self, content: dict[str, Any]) -> None:
-        self.close()
-
-    def unlink(self, content: dict[str, Any]) -> None:
-        self.close()
-
-
-@variant("links-unanswered", of="events.undefined-tolerated")
-class LinksUnanswered(Frontend):
-    """Answers no VEXLink event, because it has no VEXLink server."""
-
-    def link(self, content: dict[str, Any]) -> None:
-        pass
-
-    def unlink(self, content: dict[str, Any]) -> None:
-        pass
-
-
-@variant("absent-target-ends", of="encoding.optional-absent")
-class AbsentTargetEnds(Frontend):
-    """Ends the session at a motor status without a target position."""
-
-    def message(self, name: str, value: Any) -> None:
-        status = value[name]["status"] if name == "DeviceUpdate" else {}
-        motor = status.get("Motor") if isinstance(status, dict) else None
-        if isinstance(motor, dict) and "target_position" not in motor:
-            self.close()
-        else:
-            super().message(name, value)
-
-
-@variant("draws-beyond-the-display", of="robustness.unknown-fields")
-class DrawsBeyondTheDisplay(Frontend):
-    """Draws pixel by pixel beyond the display, which never ends for distant points."""
-
-    drawing = False
-
-    def draw(self, content: dict[str, Any]) -> None:
-        self.drawing = self.drawing or _farthest(content["command"]) > _FAR
-        super().draw(content)
-
-    def message(self, name: str, value: Any) -> None:
-        if not self.drawing:
-            super().message(name, value)
-
-
-@variant("draws-slowly", of="screen.drawing")
-class DrawsSlowly(Frontend):
-    """Needs time for each drawing, and does nothing else meanwhile."""
-
-    def draw(self, content: dict[str, Any]) -> None:
-        time.sleep(_A_DRAWING)
-        super().draw(content)
-
-
-@variant("draws-what-fits", of="screen.drawing")
-class DrawsWhatFits(Frontend):
-    """Omits every shape that is not completely on the screen."""
-
-    def draw(self, content: dict[str, Any]) -> None:
-        kind, drawn = content["command"]
-        if kind == "CopyBuffer" or all(0 <= at < WIDTH for at in _numbers(drawn)):
-            super().draw(content)
-
-
-@variant("stride-in-bytes", of="screen.drawing")
-class StrideInBytes(Frontend):
-    """Reads the stride of a pixel buffer in bytes, and includes the bottom right corner."""
-
-    def draw(self, content: dict[str, Any]) -> None:
-        match content["command"]:
-            case "CopyBuffer", {"bottom_right": corner, "stride": stride, **rest}:
-                beyond = {axis: at + 1 for axis, at in corner.items()}
-                copied = {**rest, "bottom_right": beyond, "stride": max(1, stride // 4)}
-                content = {**content, "command": ("CopyBuffer", copied)}
-        super().draw(content)
-
-
-def _farthest(command: Any) -> int:
-    """Return the largest absolute number in a drawing command."""
-    return max(map(abs, _numbers(command)), default=0)
-
-
-def _numbers(value: Any) -> Iterator[int]:
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, (tuple, list)):
-        for part in value:
-            yield from _numbers(part)
-    elif isinstance(value, int):
-        yield value
-
-
-@variant("card-left-out", of="encoding.optional-absent")
-class CardLeftOut(Frontend):
-    """Sends a USD without root if it has no SD card."""
-
-    def send_state(self) -> None:
-        super().send_state()
-        if self.world.card is None:
-            self.send({"USD": {}})
-
-
-@variant("devices-fixed-by-the-handshake", of="setup.starting-state")
-class DevicesFixedByTheHandshake(Frontend):
-    """Accepts devices from its user only until the handshake is finished."""
-
-    async def user_configures(self, args: dict[str, Any]) -> Any:
-        if self.live:
-            raise ValueError("the devices have been sent")
-        await super().user_configures(args)
-
-
-@variant("known-devices-only", of="setup.configure-devices")
-class KnownDevicesOnly(Frontend):
-    """Shows no state of a device that its user has not configured."""
-
-    def device(self, content: dict[str, Any]) -> None:
-        port: Port = content["port"]
-        if port in self.world.devices:
-            super().device(content)
-
-
-@variant("bare-without-devices", of="devices.status-open")
-class BareWithoutDevices(PortsBare, Frontend):
-    """Has no configured devices, and accepts a Smart port only as a bare number."""
-
-    def configure_devices(self) -> None:
-        pass
-
-    def operations(self) -> Mapping[str, Operation]:
-        return {name: one for name, one in super().operations().items() if name != "configure"}

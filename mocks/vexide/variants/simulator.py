@@ -3,89 +3,212 @@
 import asyncio
 import base64
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from conformance.vexide.codec import encode, name_of
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant, variant
+from mocks.steps import before, call, having, instead, returning, send, skip, then
+from mocks.vexide.faults.bases import RUNNING, edit, fields, member, named
 from mocks.vexide.messages import Port
 from mocks.vexide.robot import Motor, Robot
-from mocks.vexide.simulator import SIGNATURE, Settings, Simulator
+from mocks.vexide.simulator import Settings, Simulator
+
+ENDED = having("ended")
+NEWS = ~named("Handshake", "Log")
 
 
-@variant("closes-on-later-version", of="handshake.closes-incompatible")
-class ClosesOnLaterVersion(Simulator):
-    """Closes if a version above its own is offered, as an unsupported version."""
-
-    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
-        if content["version"] > 1:
-            self.incompatible(content)
-        else:
-            super().handle_handshake(content, strange)
+def _of_size(count: int) -> Callable[[str], str]:
+    """Return a function that cuts or fills up a code signature to this number of bytes."""
+    return lambda text: base64.b64encode(
+        base64.b64decode(text).ljust(count, b"\0")[:count]
+    ).decode()
 
 
-@variant("ready-at-once", of="ready.sent")
-class ReadyAtOnce(Simulator):
-    """Sends Ready with the handshake, before its code signature."""
-
-    def send_signature(self) -> None:
-        self.become_ready()
-        super().send_signature()
-
-    def load(self) -> None:
-        pass
+def _send_serial_in_pieces(simulator: Simulator, message: Any) -> None:
+    fields = message["Serial"]
+    data = base64.b64decode(fields["data"])
+    for piece in (*(data[n : n + 1] for n in range(len(data))), b""):
+        text = base64.b64encode(piece).decode()
+        simulator.write(encode({"Serial": {**fields, "data": text}}))
 
 
-@variant("ready-repeated", of="ready.once")
-class ReadyRepeated(Simulator):
-    """Sends Ready again after each setup command that follows Ready."""
-
-    def handle(self, name: str, content: Any) -> None:
-        super().handle(name, content)
-        if self.ready and not self.started and not self.ended:
-            self.send("Ready")
+def _is_rootless(_: Simulator, name: str, value: Any) -> bool:
+    content = member(value, "USD")
+    return isinstance(content, dict) and "root" not in content
 
 
-@variant("logs-everything", of="log.any-time")
-class LogsEverything(Simulator):
-    """Sends a Log before and after every other event, including the last event."""
+class Tidy(Robot):
+    """A robot whose files are removed after they are read."""
 
-    def send(self, message: Any) -> None:
-        if name_of(message) in ("Handshake", "Log"):
-            super().send(message)
-            return
-        self.log("Trace", "an event comes")
-        super().send(message)
-        self.log("Trace", "an event has come")
+    def read_file(self, name: str) -> bytes:
+        data = super().read_file(name)
+        self._path(name).unlink()
+        return data
 
 
-@variant("short-cold-header", of="signature.cold-header")
-class ShortColdHeader(Simulator):
-    """Sends a code signature of 12 bytes."""
+class Paused(Robot):
+    """A robot for which no time passes while it is disabled."""
 
-    def signature(self) -> str:
-        return base64.b64encode(base64.b64decode(SIGNATURE)[:12]).decode()
-
-
-@variant("signature-of-a-section", of="signature.sent")
-class SignatureOfASection(Simulator):
-    """Sends a whole section of the program, which begins with the header, as code signature."""
-
-    def signature(self) -> str:
-        return base64.b64encode(base64.b64decode(SIGNATURE) + bytes(4096)).decode()
+    def step(self, seconds: float) -> None:
+        super().step(seconds if self.competition["enabled"] else 0.0)
 
 
-@variant("serial-in-pieces", of="serial.bytes-exact")
-class SerialInPieces(Simulator):
-    """Sends each byte of serial data in its own event, then an empty event."""
+class Sluggish(Robot):
+    """A robot whose motors stop slowly."""
 
-    def send(self, message: Any) -> None:
-        if name_of(message) != "Serial":
-            super().send(message)
-            return
-        fields = message["Serial"]
-        data = base64.b64decode(fields["data"])
-        for piece in (*(data[n : n + 1] for n in range(len(data))), b""):
-            super().send({"Serial": {**fields, "data": base64.b64encode(piece).decode()}})
+    def configure(self, port: Port, gearset: str, inertia: float) -> None:
+        super().configure(port, gearset, inertia)
+        self.motors[port] = WeakMotor(gearset, self.motors[port].inertia)
+
+
+class WeakMotor(Motor):
+    """A motor that loses 4 % of its velocity in each step while it is held."""
+
+    def step(self, seconds: float, supply: float) -> None:
+        before = self.velocity
+        super().step(seconds, supply)
+        if self.brake_mode == "Hold" and self.voltage == 0.0 and self.target is None:
+            self.velocity = before * 0.96 if before > 0.005 else before
+
+
+class Unruly(Robot):
+    """A robot whose motors do not depend on the competition mode."""
+
+    def step(self, seconds: float) -> None:
+        mode = self.competition
+        self.competition = {**mode, "enabled": True}
+        super().step(seconds)
+        self.competition = mode
+
+
+VARIANTS = Table(Simulator)
+
+VARIANTS["handshake.closes-incompatible"] = {
+    "closes-on-later-version": Variant(
+        "Closes if a version above its own is offered, as an unsupported version.",
+        instead(
+            "handle_handshake",
+            lambda simulator, content, strange: simulator.incompatible(content),
+            lambda _, content, strange: content["version"] > 1,
+        ),
+    ),
+}
+
+VARIANTS["ready.sent"] = {
+    "ready-at-once": Variant(
+        "Sends Ready with the handshake, before its code signature.",
+        before("send_signature", "become_ready"),
+        skip("load"),
+    ),
+}
+
+VARIANTS["ready.once"] = {
+    "ready-repeated": Variant(
+        "Sends Ready again after each setup command that follows Ready.",
+        then("handle", send("Ready"), having("ready") & ~RUNNING & ~ENDED),
+    ),
+}
+
+VARIANTS["log.any-time"] = {
+    "logs-everything": Variant(
+        "Sends a Log before and after every other event, including the last event.",
+        before("send", call("log", "Trace", "an event comes"), NEWS),
+        then("send", call("log", "Trace", "an event has come"), NEWS),
+    ),
+}
+
+VARIANTS["signature.cold-header"] = {
+    "short-cold-header": Variant(
+        "Sends a code signature of 12 bytes.", returning("signature", _of_size(12))
+    ),
+}
+
+VARIANTS["signature.sent"] = {
+    "signature-of-a-section": Variant(
+        "Sends a whole section of the program, which begins with the header, as code signature.",
+        returning("signature", _of_size(4120)),
+    ),
+}
+
+VARIANTS["serial.bytes-exact"] = {
+    "serial-in-pieces": Variant(
+        "Sends each byte of serial data in its own event, then an empty event.",
+        instead("send", _send_serial_in_pieces, named("Serial")),
+    ),
+}
+
+VARIANTS["encoding.optional-null"] = {
+    "target-null": Variant(
+        "Sends null for a missing target position.",
+        fields("DeviceUpdate", "status", "Motor", target_position=lambda target: target or None),
+    ),
+}
+
+VARIANTS["encoding.optional-absent"] = {
+    "target-absent": Variant(
+        "Omits the target position.",
+        edit("DeviceUpdate", lambda _, told: told["status"]["Motor"].pop("target_position")),
+    ),
+    "absent-root-closes": Variant(
+        "Closes at a USD without root.", instead("message", "close", _is_rootless)
+    ),
+}
+
+VARIANTS["sdcard.mounted"] = {
+    "files-removed-again": Variant(
+        "Runs a program that removes its file from the SD card after reading it.",
+        instead("build", lambda _: Tidy()),
+    ),
+}
+
+VARIANTS["commands.undefined-tolerated"] = {
+    "unsettled-commands-close": Variant(
+        "Closes at AdiInput and VEXLink commands, which it does not use.",
+        instead("adi_input", "close"),
+        instead("link_opened", "close"),
+        instead("link_closed", "close"),
+    ),
+}
+
+VARIANTS["types.stride-nonzero"] = {
+    "negative-stride": Variant(
+        "Counts the rows of a pixel buffer from the bottom, with a negative stride.",
+        fields("ScreenDraw", "command", "CopyBuffer", stride=lambda stride: -stride),
+    ),
+}
+
+VARIANTS["framing.json-lines"] = {
+    "last-line-open": Variant(
+        "Writes its last line without a newline.",
+        instead("send", lambda simulator, event: simulator.write(b'"Exited"'), named("Exited")),
+    ),
+}
+
+VARIANTS["execution.reports-changes"] = {
+    "tells-little": Variant(
+        "Sends no poses, states, links and batteries, which are not required.",
+        skip(
+            "send",
+            named("RobotPose", "RobotState", "VEXLinkConnect", "VEXLinkDisconnect", "Battery"),
+        ),
+    ),
+}
+
+VARIANTS["devices.update-on-change"] = {
+    "stands-still-while-disabled": Variant(
+        "Stops its whole simulation while the robot is disabled.",
+        instead("build", lambda _: Paused()),
+    ),
+    "stops-slowly": Variant(
+        "Has motors that hold with little force, and whose velocity stays a little above zero.",
+        instead("build", lambda _: Sluggish()),
+    ),
+    "drives-on-while-disabled": Variant(
+        "Leaves its motors to the program while the robot is disabled.",
+        instead("build", lambda _: Unruly()),
+    ),
+}
 
 
 @variant("serial-held-while-disabled", of="serial.bytes-exact")
@@ -130,112 +253,6 @@ class ProbeRepeats(Simulator):
             others = (line for line in self.lines.values() if line != last)
             piece, self.rest = b"".join((*others, last[:-2])), last[-2:]
         self.robot.serial(1, piece)
-
-
-class Targeting(Simulator):
-    """Changes the target position of a motor with `target`."""
-
-    def send(self, message: Any) -> None:
-        if name_of(message) == "DeviceUpdate":
-            fields = message["DeviceUpdate"]
-            motor = dict(fields["status"]["Motor"])
-            self.target(motor)
-            message = {"DeviceUpdate": {**fields, "status": {"Motor": motor}}}
-        super().send(message)
-
-    def target(self, motor: dict[str, Any]) -> None:
-        raise NotImplementedError
-
-
-@variant("target-null", of="encoding.optional-null")
-class TargetNull(Targeting):
-    """Sends null for a missing target position."""
-
-    def target(self, motor: dict[str, Any]) -> None:
-        motor["target_position"] = motor["target_position"] or None
-
-
-@variant("target-absent", of="encoding.optional-absent")
-class TargetAbsent(Targeting):
-    """Omits the target position."""
-
-    def target(self, motor: dict[str, Any]) -> None:
-        del motor["target_position"]
-
-
-@variant("files-removed-again", of="sdcard.mounted")
-class FilesRemovedAgain(Simulator):
-    """Runs a program that removes its file from the SD card after reading it."""
-
-    def build(self) -> Robot:
-        return Tidy()
-
-
-class Tidy(Robot):
-    """A robot whose files are removed after they are read."""
-
-    def read_file(self, name: str) -> bytes:
-        data = super().read_file(name)
-        self._path(name).unlink()
-        return data
-
-
-@variant("absent-root-closes", of="encoding.optional-absent")
-class AbsentRootCloses(Simulator):
-    """Closes at a USD without root."""
-
-    def message(self, name: str, value: Any) -> None:
-        if name == "USD" and isinstance(value["USD"], dict) and "root" not in value["USD"]:
-            self.close()
-        else:
-            super().message(name, value)
-
-
-@variant("unsettled-commands-close", of="commands.undefined-tolerated")
-class UnsettledCommandsClose(Simulator):
-    """Closes at AdiInput and VEXLink commands, which it does not use."""
-
-    def adi_input(self, content: dict[str, Any]) -> None:
-        self.close()
-
-    def link_opened(self, content: dict[str, Any]) -> None:
-        self.close()
-
-    def link_closed(self, content: dict[str, Any]) -> None:
-        self.close()
-
-
-@variant("negative-stride", of="types.stride-nonzero")
-class NegativeStride(Simulator):
-    """Counts the rows of a pixel buffer from the bottom, with a negative stride."""
-
-    def send(self, message: Any) -> None:
-        command = message["ScreenDraw"]["command"] if name_of(message) == "ScreenDraw" else {}
-        if copied := command.get("CopyBuffer"):
-            turned = {"CopyBuffer": {**copied, "stride": -copied["stride"]}}
-            message = {"ScreenDraw": {**message["ScreenDraw"], "command": turned}}
-        super().send(message)
-
-
-@variant("last-line-open", of="framing.json-lines")
-class LastLineOpen(Simulator):
-    """Writes its last line without a newline."""
-
-    def send(self, message: Any) -> None:
-        if message == "Exited":
-            self.write(encode(message).rstrip(b"\n"))
-        else:
-            super().send(message)
-
-
-@variant("tells-little", of="execution.reports-changes")
-class TellsLittle(Simulator):
-    """Sends no poses, states, links and batteries, which are not required."""
-
-    def send(self, message: Any) -> None:
-        unneeded = ("RobotPose", "RobotState", "VEXLinkConnect", "VEXLinkDisconnect", "Battery")
-        if name_of(message) not in unneeded:
-            super().send(message)
 
 
 @variant("battery-told-often", of="battery.set-capacity")
@@ -298,62 +315,3 @@ class CommandAStep(Simulator):
         self.waiting.popleft()
         if self.waiting:
             self.schedule_next()
-
-
-@variant("stands-still-while-disabled", of="devices.update-on-change")
-class StandsStillWhileDisabled(Simulator):
-    """Stops its whole simulation while the robot is disabled."""
-
-    def build(self) -> Robot:
-        return Paused()
-
-
-class Paused(Robot):
-    """A robot for which no time passes while it is disabled."""
-
-    def step(self, seconds: float) -> None:
-        super().step(seconds if self.competition["enabled"] else 0.0)
-
-
-@variant("stops-slowly", of="devices.update-on-change")
-class StopsSlowly(Simulator):
-    """Has motors that hold with little force, and whose velocity stays a little above zero."""
-
-    def build(self) -> Robot:
-        return Sluggish()
-
-
-class Sluggish(Robot):
-    """A robot whose motors stop slowly."""
-
-    def configure(self, port: Port, gearset: str, inertia: float) -> None:
-        super().configure(port, gearset, inertia)
-        self.motors[port] = WeakMotor(gearset, self.motors[port].inertia)
-
-
-class WeakMotor(Motor):
-    """A motor that loses 4 % of its velocity in each step while it is held."""
-
-    def step(self, seconds: float, supply: float) -> None:
-        before = self.velocity
-        super().step(seconds, supply)
-        if self.brake_mode == "Hold" and self.voltage == 0.0 and self.target is None:
-            self.velocity = before * 0.96 if before > 0.005 else before
-
-
-@variant("drives-on-while-disabled", of="devices.update-on-change")
-class DrivesOnWhileDisabled(Simulator):
-    """Leaves its motors to the program while the robot is disabled."""
-
-    def build(self) -> Robot:
-        return Unruly()
-
-
-class Unruly(Robot):
-    """A robot whose motors do not depend on the competition mode."""
-
-    def step(self, seconds: float) -> None:
-        mode = self.competition
-        self.competition = {**mode, "enabled": True}
-        super().step(seconds)
-        self.competition = mode
