@@ -26,7 +26,6 @@ class Session(session.Session):
     """A side of a connection; `run` plays it on a stream. `number` counts from 1."""
 
     HANDLERS: ClassVar[Mapping[str, str]]
-    Reader: ClassVar[type[Decoder]] = Decoder
 
     def __init__(self, patience: float, number: int = 1) -> None:
         """`patience` is the time in seconds that the peer has for its handshake."""
@@ -37,7 +36,7 @@ class Session(session.Session):
         self._timers: list[asyncio.TimerHandle] = []
 
     def make_decoder(self) -> codec.Decoder:
-        return self.Reader()
+        return Decoder()
 
     def call_later(self, seconds: float, action: Callable[[], None]) -> None:
         """Run this action after a delay, unless the session has ended by then."""

@@ -1,9 +1,13 @@
 """Building blocks of several faults: conditions, a peer that tires, a wrong reader."""
 
+from collections.abc import Callable
+from typing import Any
+
+from conformance import codec
 from conformance.codec import Frame
 from conformance.deltarobot.codec import SIZES, VARIABLE, Decoder, frame
 from mocks.deltarobot.session import Session
-from mocks.steps import When, from_connection, having
+from mocks.steps import Change, When, from_connection, having, instead
 
 Header = tuple[int, int, int]
 """The identifier, the bytes before the contents, and the bytes of contents."""
@@ -39,17 +43,40 @@ class Tiring(Session):
         self.tired = not self.busy
 
 
-class Misreader(Decoder):
-    """Cuts messages off a buffer; correct as long as no method is overridden."""
+def little(data: bytes) -> int:
+    return int.from_bytes(data, "little")
 
-    def __init__(self) -> None:
+
+def big(data: bytes) -> int:
+    return int.from_bytes(data, "big")
+
+
+def fixed_size(identifier: int) -> int:
+    """Return the size in bytes of the contents of a message with a fixed length."""
+    return SIZES.get(identifier >> 12, 0)
+
+
+class Misreader(Decoder):
+    """Cuts messages off a buffer; correct with the usual functions.
+
+    The functions read an identifier and a length from their bytes, and return the size of the
+    contents of messages without a length.
+    """
+
+    def __init__(
+        self,
+        identifier: Callable[[bytes], int] = little,
+        length: Callable[[bytes], int] = little,
+        size: Callable[[int], int] = fixed_size,
+    ) -> None:
         super().__init__()
         self.buffer = b""
+        self._identifier, self._length, self._size = identifier, length, size
 
     def feed(self, data: bytes) -> list[Frame]:
         self.buffer += data
         found: list[Frame] = []
-        while header := self.header():
+        while header := self._header():
             identifier, start, size = header
             if len(self.buffer) < start + size:
                 break
@@ -58,28 +85,29 @@ class Misreader(Decoder):
             found += self.decoded(identifier, contents)
         return found
 
-    def header(self) -> Header | None:
+    def _header(self) -> Header | None:
         """Return the header of the message at the start of the buffer; None if it is incomplete."""
         if len(self.buffer) < 2:
             return None
-        identifier = self.identifier(self.buffer[:2])
+        identifier = self._identifier(self.buffer[:2])
         if identifier >> 12 != VARIABLE:
-            return identifier, 2, self.fixed(identifier)
+            return identifier, 2, self._size(identifier)
         if len(self.buffer) < 6:
             return None
-        return identifier, 6, self.variable(identifier, self.buffer[2:6])
-
-    def identifier(self, data: bytes) -> int:
-        return int.from_bytes(data, "little")
-
-    def fixed(self, identifier: int) -> int:
-        return SIZES.get(identifier >> 12, 0)
-
-    def variable(self, identifier: int, length: bytes) -> int:
-        return int.from_bytes(length, "little")
+        return identifier, 6, self._length(self.buffer[2:6])
 
     def decoded(self, identifier: int, contents: bytes) -> list[Frame]:
         try:
             return Decoder().feed(frame(identifier, contents))
         except ValueError:
             return []
+
+
+def reads(make: Callable[[], codec.Decoder]) -> Change:
+    """Read messages with another decoder."""
+    return instead("make_decoder", lambda _: make())
+
+
+def misreads(**functions: Any) -> Change:
+    """Read messages with a `Misreader` that gets these functions."""
+    return reads(lambda: Misreader(**functions))

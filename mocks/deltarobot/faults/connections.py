@@ -7,7 +7,7 @@ from conformance.deltarobot.codec import UNKNOWN, message
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import Vector
 from mocks.deltarobot.faults.building import LATER, named
-from mocks.deltarobot.faults.frames import LosesHalfIdentifiers
+from mocks.deltarobot.faults.frames import HalfIdentifiersLost
 from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import MAGIC, VERSION, Session
 from mocks.deviations import Fault, Subtle, Table, fault
@@ -61,11 +61,7 @@ EITHER["handshake.closes-silent"] = {
 EITHER["frame.segmentation"] = {
     "later-halves-lost": Subtle(
         "Loses the first byte of an identifier that arrives alone, from the second connection on.",
-        before(
-            "opened",
-            lambda peer: setattr(peer, "decoder", LosesHalfIdentifiers.Reader()),
-            LATER,
-        ),
+        before("opened", lambda peer: setattr(peer, "decoder", HalfIdentifiersLost()), LATER),
     ),
 }
 
@@ -235,7 +231,7 @@ class OneBufferForAll(Server):
 
     def make_decoder(self) -> Decoder:
         if not self.there:
-            self.buffer[:] = [self.Reader()]
+            self.buffer[:] = [super().make_decoder()]
         self.there.add(self)
         return self.buffer[0]
 

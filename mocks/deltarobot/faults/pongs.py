@@ -5,7 +5,6 @@ from typing import Any
 
 from conformance.deltarobot.codec import encode, message
 from mocks.deltarobot.client import Client
-from mocks.deltarobot.faults import frames
 from mocks.deltarobot.faults.building import Tiring, named
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.steps import (
@@ -159,10 +158,3 @@ class EachNumberOnce(Client):
         if number not in self.answered:
             super().send_pong(number)
         self.answered.add(number)
-
-
-@fault("big-endian-lengths-read", violates="frame.byte-order", subtle=True)
-class BigEndianLengthsRead(Client):
-    """Sends its version correctly, but reads lengths in big-endian."""
-
-    Reader = frames.BigEndianLengths.Reader

@@ -1,117 +1,100 @@
 """Variants of the end of a session."""
 
-from typing import Any
-
 from conformance.deltarobot.codec import encode, message
 from mocks.deltarobot.client import Client
+from mocks.deltarobot.faults.building import SHAKEN
 from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import END, Session
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant
+from mocks.steps import alter, before, call, having, instead, note, noted, nth, send, skip, then
 
 
-@variant("leaves-without-a-word", of="end.announced")
-class LeavesWithoutAWord(Session):
-    """Closes the connection without an end of transmission."""
-
-    def announce_end(self, reason: str) -> None:
-        pass
+def _cut_end(session: Session, reason: str) -> None:
+    session.write(encode(message(END, reason=reason))[:-1])
 
 
-@variant("no-reason", of="end.reason-optional")
-class NoReason(Session):
-    """Gives no reason in its end of transmission."""
-
-    def announce_end(self, reason: str) -> None:
-        super().announce_end("")
+def _reset(session: Session, why: str = "") -> None:
+    session.stream.reset()
 
 
-@variant("end-cut-by-a-reset", of="end.announced")
-class EndCutByAReset(Session):
-    """Resets the connection at its end, which cuts its last message."""
-
-    def announce_end(self, reason: str) -> None:
-        self.write(encode(message(END, reason=reason))[:-1])
-
-    def close(self, why: str = "") -> None:
-        if not self.ended:
-            self.stream.reset()
-        super().close(why)
+def _end_soon(server: Server) -> None:
+    server.call_later(0.7, lambda: server.end("the exercise is over"))
 
 
-@variant("reason-of-c", of="end.reason-ascii")
-class ReasonOfC(Session):
-    """Includes the terminating NUL of a C string in its reason."""
+ENDED, QUIET = having("ended"), noted("quiet")
 
-    def announce_end(self, reason: str) -> None:
-        super().announce_end(f"{reason}\0")
+EITHER = Table(Session)
 
+EITHER["end.announced"] = {
+    "leaves-without-a-word": Variant(
+        "Closes the connection without an end of transmission.", skip("announce_end")
+    ),
+    "end-cut-by-a-reset": Variant(
+        "Resets the connection at its end, which cuts its last message.",
+        instead("announce_end", _cut_end),
+        before("close", _reset, ~ENDED),
+    ),
+}
 
-@variant("leaves-the-close-to-the-peer", of="end.closes")
-class LeavesTheCloseToThePeer(Session):
-    """Leaves the connection open after its end of transmission, until the peer closes it."""
+EITHER["end.reason-optional"] = {
+    "no-reason": Variant(
+        "Gives no reason in its end of transmission.", alter("announce_end", lambda *_: "")
+    ),
+}
 
-    quiet = False
+EITHER["end.reason-ascii"] = {
+    "reason-of-c": Variant(
+        "Includes the terminating NUL of a C string in its reason.",
+        alter("announce_end", lambda _, reason: f"{reason}\0"),
+    ),
+}
 
-    def end(self, reason: str) -> None:
-        if self.shaken and not self.quiet:
-            self.announce_end(reason)
-            self.quiet = True
-        elif not self.quiet:
-            super().end(reason)
+EITHER["end.closes"] = {
+    "leaves-the-close-to-the-peer": Variant(
+        "Leaves the connection open after its end of transmission, until the peer closes it.",
+        skip("write", QUIET),
+        instead("end", lambda session, reason: session.announce_end(reason), SHAKEN),
+        then("end", note("quiet"), SHAKEN),
+        skip("end", QUIET),
+    ),
+}
 
-    def write(self, data: bytes) -> None:
-        if not self.quiet:
-            super().write(data)
+EITHER["end.nothing-after"] = {
+    "says-more-after-the-end": Variant(
+        "Sends a second end of transmission with a further reason.",
+        then("announce_end", send(message(END, reason="that is all"))),
+    ),
+}
 
+EITHER["end.received"] = {
+    "waits-for-the-close": Variant(
+        "Waits for the peer's close after the peer's end of transmission, and sends nothing more.",
+        skip("write", QUIET),
+        instead("peer_ends", note("quiet")),
+    ),
+}
 
-@variant("says-more-after-the-end", of="end.nothing-after")
-class SaysMoreAfterTheEnd(Session):
-    """Sends a second end of transmission with a further reason."""
+EITHER["end.heeded"] = {
+    "serves-until-the-close": Variant(
+        "Goes on as before after the peer's end of transmission, until the peer closes.",
+        skip("peer_ends"),
+    ),
+}
 
-    def announce_end(self, reason: str) -> None:
-        super().announce_end(reason)
-        self.send(message(END, reason="that is all"))
+OF_CLIENT = Table(Client)
 
+OF_CLIENT["end.announced"] = {
+    "ends-after-three-pings": Variant(
+        "Ends each session in an orderly way after it has answered three pings.",
+        then("send_pong", call("end", "the patient has seen enough"), nth(3)),
+    ),
+}
 
-@variant("waits-for-the-close", of="end.received")
-class WaitsForTheClose(Session):
-    """Waits for the peer's close after the peer's end of transmission, and sends nothing more."""
+OF_SERVER = Table(Server)
 
-    quiet = False
-
-    def peer_ends(self, value: Any) -> None:
-        self.quiet = True
-
-    def write(self, data: bytes) -> None:
-        if not self.quiet:
-            super().write(data)
-
-
-@variant("serves-until-the-close", of="end.heeded")
-class ServesUntilTheClose(Session):
-    """Goes on as before after the peer's end of transmission, until the peer closes."""
-
-    def peer_ends(self, value: Any) -> None:
-        pass
-
-
-@variant("ends-after-three-pings", of="end.announced")
-class EndsAfterThreePings(Client):
-    """Ends each session in an orderly way after it has answered three pings."""
-
-    answered = 0
-
-    def send_pong(self, number: int) -> None:
-        super().send_pong(number)
-        self.answered += 1
-        if self.answered == 3:
-            self.end("the patient has seen enough")
-
-
-@variant("ends-after-a-while", of="end.announced")
-class EndsAfterAWhile(Server):
-    """Ends each session in an orderly way soon after its beginning."""
-
-    def welcome(self) -> None:
-        super().welcome()
-        self.call_later(0.7, lambda: self.end("the exercise is over"))
+OF_SERVER["end.announced"] = {
+    "ends-after-a-while": Variant(
+        "Ends each session in an orderly way soon after its beginning.",
+        then("welcome", _end_soon),
+    ),
+}

@@ -6,7 +6,78 @@ from conformance.deltarobot.codec import message
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import State, Vector
 from mocks.deltarobot.server import Server
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant, variant
+from mocks.steps import alter, before, call, having, instead, noted, put, returning, skip, then
+
+LATE = having("stream.is_behind")
+"""While the client has not read everything."""
+
+
+def _send_with_nan(server: Server, name: str, vector: Vector) -> None:
+    x, y, z = vector
+    server.send(message(name, x=x, y=y, z=z, u="NaN"))
+
+
+def _is_finite(point: list[Any]) -> bool:
+    return not any(isinstance(coordinate, str) for coordinate in point)
+
+
+def _has_infinite_axis(_: Client, name: str, value: Any) -> bool:
+    return not _is_finite([value.get(axis) for axis in "xyz"])
+
+
+OF_SERVER = Table(Server)
+
+OF_SERVER["exercise.late-client"] = {
+    "no-curve-for-the-late": Variant(
+        "Sends no curve to a client that connects during an exercise.",
+        skip("begin", noted("joining")),
+        before("welcome", put("joining", True)),
+        then("welcome", put("joining", False)),
+    ),
+}
+
+OF_SERVER["progress.position"] = {
+    "any-u": Variant("Sends NaN as the unused value.", instead("send_vector", _send_with_nan)),
+}
+
+OF_SERVER["frame.variable-length"] = {
+    "ends-with-who-reads-slowly": Variant(
+        "Ends the session of a client that does not read a curve at once.",
+        then("send_curve", call("end", "too slow"), LATE),
+    ),
+    "leaves-out-what-is-late": Variant(
+        "Sends a client nothing more until the client has read everything.", skip("write", LATE)
+    ),
+}
+
+OF_CLIENT = Table(Client)
+
+OF_CLIENT["messages.unused-ignored"] = {
+    "no-use-for-curves": Variant(
+        "Ignores curves and the current direction, which its application does not show.",
+        returning("state", lambda shown: {name: shown[name] for name in ("position", "desired")}),
+    ),
+}
+
+OF_CLIENT["frame.not-finite"] = {
+    "finite-numbers-only": Variant(
+        "Ignores vectors and points that have a coordinate without a finite value.",
+        skip("handle", _has_infinite_axis),
+        alter("curve", lambda _, value: {"points": list(filter(_is_finite, value["points"]))}),
+    ),
+}
+
+OF_CLIENT["exercise.odd-curves"] = {
+    "closes-upon-ragged-curve": Variant(
+        "Closes the connection after a curve that ends inside a point.",
+        instead(
+            "curve",
+            lambda client, _: client.end("a curve that ends inside a point"),
+            lambda _, value: "rest" in value,
+        ),
+    ),
+}
 
 
 @variant("progress-at-rest", of="progress.ends")
@@ -26,22 +97,6 @@ class ProgressAtRest(Server):
     def tell(self) -> None:
         super().send_position(self.position)
         self.call_later(0.02, self.tell)
-
-
-@variant("no-curve-for-the-late", of="exercise.late-client")
-class NoCurveForTheLate(Server):
-    """Sends no curve to a client that connects during an exercise."""
-
-    joining = False
-
-    def welcome(self) -> None:
-        self.joining = True
-        super().welcome()
-        self.joining = False
-
-    def begin(self, curve: list[Vector]) -> None:
-        if not self.joining:
-            super().begin(curve)
 
 
 @variant("exercise-of-the-present", of="exercise.late-client")
@@ -66,15 +121,6 @@ class ExerciseOfThePresent(Server):
     def show(self, state: State) -> None:
         if self.takes_part:
             super().show(state)
-
-
-@variant("any-u", of="progress.position")
-class AnyU(Server):
-    """Sends NaN as the unused value."""
-
-    def send_vector(self, name: str, vector: Vector) -> None:
-        x, y, z = vector
-        self.send(message(name, x=x, y=y, z=z, u="NaN"))
 
 
 @variant("one-vector-at-a-time", of="progress.continuous")
@@ -110,55 +156,3 @@ class FirstCurveOnly(Client):
             super().curve(self.following)
             self.following = None
         return super().vector(value)
-
-
-@variant("no-use-for-curves", of="messages.unused-ignored")
-class NoUseForCurves(Client):
-    """Ignores curves and the current direction, which its application does not show."""
-
-    def state(self) -> dict[str, Any]:
-        shown = super().state()
-        return {name: shown[name] for name in ("position", "desired")}
-
-
-@variant("finite-numbers-only", of="frame.not-finite")
-class FiniteNumbersOnly(Client):
-    """Ignores vectors and points that have a coordinate without a finite value."""
-
-    def handle(self, name: str, value: Any) -> None:
-        if not any(isinstance(value.get(axis), str) for axis in "xyz"):
-            super().handle(name, value)
-
-    def curve(self, value: Any) -> None:
-        finite = [p for p in value["points"] if not any(isinstance(c, str) for c in p)]
-        super().curve({"points": finite})
-
-
-@variant("closes-upon-ragged-curve", of="exercise.odd-curves")
-class ClosesUponRaggedCurve(Client):
-    """Closes the connection after a curve that ends inside a point."""
-
-    def curve(self, value: Any) -> None:
-        if "rest" in value:
-            self.end("a curve that ends inside a point")
-        else:
-            super().curve(value)
-
-
-@variant("ends-with-who-reads-slowly", of="frame.variable-length")
-class EndsWithWhoReadsSlowly(Server):
-    """Ends the session of a client that does not read a curve at once."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve(curve)
-        if self.stream.is_behind:
-            self.end("too slow")
-
-
-@variant("leaves-out-what-is-late", of="frame.variable-length")
-class LeavesOutWhatIsLate(Server):
-    """Sends a client nothing more until the client has read everything."""
-
-    def write(self, data: bytes) -> None:
-        if not self.stream.is_behind:
-            super().write(data)

@@ -2,32 +2,86 @@
 
 import asyncio
 from functools import partial
-from typing import Any
 
 from conformance.codec import Frame
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import MAGIC, VERSION, Session
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant, variant
+from mocks.steps import Change, always, before, instead, look, skip, then
 from mocks.streams import Stream
 
 
-@variant("version-first", of="handshake.first")
-class VersionFirst(Session):
-    """Sends its version before its magic."""
-
-    def greet(self) -> None:
-        self.send_version()
-        self.send_magic()
+def _version_first(session: Session) -> None:
+    session.send_version()
+    session.send_magic()
 
 
-@variant("looks-first", of="handshake.magic-sent")
-class LooksFirst(Client):
-    """Tests if a server listens, by a connection that it closes, before it connects."""
+def _refuse_order(session: Session, frame: Frame) -> None:
+    session.refuse("the version came before the magic")
 
-    async def connect(self, address: str) -> Stream:
-        await (await super().connect(address)).closed()
-        return await super().connect(address)
+
+def _is_version_before_magic(session: Session, frame: Frame) -> bool:
+    return frame.name == VERSION and MAGIC in session.missing
+
+
+def accepts_any(accepted: str) -> Change:
+    """Accept a message of the handshake with any value."""
+    return instead("acceptable", always, lambda _, name, value: name == accepted)
+
+
+EITHER = Table(Session)
+
+EITHER["handshake.first"] = {
+    "version-first": Variant(
+        "Sends its version before its magic.", instead("greet", _version_first)
+    ),
+}
+
+EITHER["handshake.either-order"] = {
+    "insists-on-the-order": Variant(
+        "Closes the connection if the version comes before the magic.",
+        instead("handshake", _refuse_order, _is_version_before_magic),
+    ),
+}
+
+EITHER["handshake.closes-wrong-magic"] = {
+    "any-magic": Variant("Accepts a magic of any value.", accepts_any(MAGIC)),
+}
+
+EITHER["handshake.closes-wrong-version"] = {
+    "any-version": Variant("Accepts any version.", accepts_any(VERSION)),
+}
+
+EITHER["handshake.closes-different"] = {
+    "refuses-without-a-word": Variant(
+        "Closes the connection without a reason after a wrong handshake.",
+        instead("refuse", "close"),
+    ),
+}
+
+OF_CLIENT = Table(Client)
+
+OF_CLIENT["handshake.magic-sent"] = {
+    "looks-first": Variant(
+        "Tests if a server listens, by a connection that it closes, before it connects.",
+        before("connect", look),
+    ),
+}
+
+OF_CLIENT["roles.connection"] = {
+    "connects-once": Variant("Does not connect again after its first connection.", skip("pause")),
+}
+
+OF_SERVER = Table(Server)
+
+OF_SERVER["handshake.before-service"] = {
+    "serves-at-once": Variant(
+        "Sends pings and the exercise without waiting for the client's handshake.",
+        then("opened", Server.welcome),
+        skip("welcome"),
+    ),
+}
 
 
 @variant("in-pieces", of="frame.segmentation")
@@ -87,53 +141,6 @@ class ListensFirst(Session):
             self.close()
 
 
-@variant("insists-on-the-order", of="handshake.either-order")
-class InsistsOnTheOrder(Session):
-    """Closes the connection if the version comes before the magic."""
-
-    def handshake(self, frame: Frame) -> None:
-        if frame.name == VERSION and MAGIC in self.missing:
-            self.refuse("the version came before the magic")
-        else:
-            super().handshake(frame)
-
-
-@variant("any-magic", of="handshake.closes-wrong-magic")
-class AnyMagic(Session):
-    """Accepts a magic of any value."""
-
-    def acceptable(self, name: str, value: Any) -> bool:
-        return name == MAGIC or super().acceptable(name, value)
-
-
-@variant("any-version", of="handshake.closes-wrong-version")
-class AnyVersion(Session):
-    """Accepts any version."""
-
-    def acceptable(self, name: str, value: Any) -> bool:
-        return name == VERSION or super().acceptable(name, value)
-
-
-@variant("refuses-without-a-word", of="handshake.closes-different")
-class RefusesWithoutAWord(Session):
-    """Closes the connection without a reason after a wrong handshake."""
-
-    def refuse(self, why: str) -> None:
-        self.close()
-
-
-@variant("serves-at-once", of="handshake.before-service")
-class ServesAtOnce(Server):
-    """Sends pings and the exercise without waiting for the client's handshake."""
-
-    def opened(self) -> None:
-        super().opened()
-        super().welcome()
-
-    def welcome(self) -> None:
-        pass
-
-
 @variant("one-client-at-a-time", of="robustness.simultaneous-clients")
 class OneClientAtATime(Server):
     """Closes a connection at once while there is another client."""
@@ -173,11 +180,3 @@ class BusyForAMoment(Server):
 
     def notice(self) -> None:
         BusyForAMoment.busy = False
-
-
-@variant("connects-once", of="roles.connection")
-class ConnectsOnce(Client):
-    """Does not connect again after its first connection."""
-
-    def pause(self, again: float | None) -> float | None:
-        return None

@@ -1,56 +1,58 @@
 """Variants of the reaction to messages without a meaning."""
 
+from collections.abc import Callable
+
 from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN
 from mocks.deltarobot.session import Session
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant
+from mocks.steps import Change, When, instead
+
+OF_OWN_ROLE = When(lambda _, frame: frame.name != UNKNOWN)
 
 
-class Strict(Session):
-    """Closes the connection after some of the messages that it could skip."""
-
-    def skip(self, frame: Frame) -> None:
-        if frame.name == UNKNOWN and self.objects(int(frame.value["identifier"], 16) & 0xFFF):
-            self.end(f"{frame.value['identifier']} is not for me")
-
-    def objects(self, kind: int) -> bool:
-        """Return True if a message of this type identifier closes the connection."""
-        raise NotImplementedError
+def _kind(chosen: Callable[[int], bool]) -> When:
+    """If the message has no known identifier, and its type identifier is a chosen one."""
+    return When(
+        lambda _, frame: (
+            frame.name == UNKNOWN and chosen(int(frame.value["identifier"], 16) & 0xFFF)
+        )
+    )
 
 
-@variant("closes-upon-unknown", of="messages.unknown-skipped")
-class ClosesUponUnknown(Strict):
-    """Closes the connection after an unknown type, or after a message of its own role."""
-
-    def skip(self, frame: Frame) -> None:
-        if frame.name == UNKNOWN:
-            super().skip(frame)
-        else:
-            self.end(f"{frame.name} is not for me")
-
-    def objects(self, kind: int) -> bool:
-        return kind > 9
+def closes_upon(when: When) -> Change:
+    """Close the connection after some of the messages that this side could skip."""
+    return instead("skip", _object, when)
 
 
-@variant("knows-what-it-knows", of="messages.unknown-skipped")
-class KnowsWhatItKnows(Strict):
-    """Closes the connection after any message with an unknown identifier, null or not."""
-
-    def objects(self, kind: int) -> bool:
-        return True
+def _object(session: Session, frame: Frame) -> None:
+    what = frame.value["identifier"] if frame.name == UNKNOWN else frame.name
+    session.end(f"{what} is not for me")
 
 
-@variant("closes-upon-null", of="messages.null-skipped")
-class ClosesUponNull(Strict):
-    """Closes the connection after a message of the null type."""
+VARIANTS = Table(Session)
 
-    def objects(self, kind: int) -> bool:
-        return kind == 0
+VARIANTS["messages.unknown-skipped"] = {
+    "closes-upon-unknown": Variant(
+        "Closes the connection after an unknown type, or after a message of its own role.",
+        closes_upon(OF_OWN_ROLE | _kind(lambda kind: kind > 9)),
+    ),
+    "knows-what-it-knows": Variant(
+        "Closes the connection after any message with an unknown identifier, null or not.",
+        closes_upon(~OF_OWN_ROLE),
+    ),
+}
 
+VARIANTS["messages.null-skipped"] = {
+    "closes-upon-null": Variant(
+        "Closes the connection after a message of the null type.",
+        closes_upon(_kind(lambda kind: kind == 0)),
+    ),
+}
 
-@variant("closes-upon-other-sizes", of="messages.whole-identifier")
-class ClosesUponOtherSizes(Strict):
-    """Closes the connection after a message of a known type with another size."""
-
-    def objects(self, kind: int) -> bool:
-        return 0 < kind <= 9
+VARIANTS["messages.whole-identifier"] = {
+    "closes-upon-other-sizes": Variant(
+        "Closes the connection after a message of a known type with another size.",
+        closes_upon(_kind(lambda kind: 0 < kind <= 9)),
+    ),
+}

@@ -7,39 +7,42 @@ from typing import Any
 
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.server import Server
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant, variant
+from mocks.steps import before, instead, returning
 
 
-@variant("numbers-again", of="ping.fresh")
-class NumbersAgain(Server):
-    """Generates the same random numbers in every session."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.numbers = Random(1)
-
-    def number_of_ping(self) -> int:
-        return self.numbers.getrandbits(64)
+def _expect_pongs_soon(server: Server) -> None:
+    server.settings = replace(server.settings, pong=1.0)
 
 
-@variant("small-numbers", of="ping.random")
-class SmallNumbers(Server):
-    """Draws its ping numbers from 0 to 999."""
-
-    def number_of_ping(self) -> int:
-        return super().number_of_ping() % 1000
+def _next_known_number(server: Any) -> int:
+    return int(server.numbers.getrandbits(64))
 
 
-@variant("drops-the-silent", of="ping.unanswered")
-class DropsTheSilent(Server):
-    """Closes the connection without an end of transmission if a pong is 1 s late."""
+OF_SERVER = Table(Server)
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.settings = replace(self.settings, pong=1.0)
+OF_SERVER["ping.fresh"] = {
+    "numbers-again": Variant(
+        "Generates the same random numbers in every session.",
+        before("opened", lambda server: setattr(server, "numbers", Random(1))),
+        instead("number_of_ping", _next_known_number),
+    ),
+}
 
-    def unanswered(self) -> None:
-        self.close()
+OF_SERVER["ping.random"] = {
+    "small-numbers": Variant(
+        "Draws its ping numbers from 0 to 999.",
+        returning("number_of_ping", lambda number: number % 1000),
+    ),
+}
+
+OF_SERVER["ping.unanswered"] = {
+    "drops-the-silent": Variant(
+        "Closes the connection without an end of transmission if a pong is 1 s late.",
+        before("opened", _expect_pongs_soon),
+        instead("unanswered", "close"),
+    ),
+}
 
 
 @variant("latest-ping-first", of="pong.number")
@@ -63,11 +66,11 @@ class LatestPingFirst(Client):
 class AnswersOneByOne(Client):
     """Needs 0.05 s for each ping, one after the other."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.busy = 0.0
+    busy_until = 0.0
 
     def send_pong(self, number: int) -> None:
         now = asyncio.get_running_loop().time()
-        self.busy = max(self.busy, now) + 0.05
-        self.call_later(self.busy - now, lambda: super(AnswersOneByOne, self).send_pong(number))
+        self.busy_until = max(self.busy_until, now) + 0.05
+        self.call_later(
+            self.busy_until - now, lambda: super(AnswersOneByOne, self).send_pong(number)
+        )
