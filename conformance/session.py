@@ -3,19 +3,18 @@
 import asyncio
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby, pairwise, takewhile
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from conformance.codec import Frame
+from conformance.expectation import Expectation, Wait
 from conformance.harness.deadlines import RECHECK_INTERVAL, Countdown, countdown_from, in_time
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.harness.upper_tester import Answer
 from conformance.running.timeouts import CLOSED, GRACE, Names, Timeouts
 from conformance.segmentation import Segmentation
-from conformance.verdicts import Conclusion, Flooded, Inconclusive, Late, NotRepeated, Violation
+from conformance.verdicts import Flooded, Inconclusive, NotRepeated, Violation
 from conformance.wire import IN_PIECES, Message, Wire
 
 EXIT_TIME = 0.5  # seconds in which a process that has closed its stream can exit
@@ -32,44 +31,6 @@ Timeout = float | str | Countdown
 
 def _any(_: Message) -> bool:
     return True
-
-
-@dataclass(frozen=True)
-class Wait:
-    """The messages that a test waits for.
-
-    Any message of these names ends the wait. If ``certain``, the test waits for one of several
-    such messages. ``requirement`` is violated if none comes. None means the requirement that the
-    test decides.
-    """
-
-    names: Names
-    certain: bool = False
-    requirement: str | None = None
-
-
-@dataclass
-class _Awaited:
-    """An expected message. Times are in seconds.
-
-    - ``flow``: the wait for more such messages, if a requirement says that they keep coming
-    - ``began``: the time when the wait began
-    - ``default``: the caller gave no timeout
-    - ``response``: the declared time of a response
-    - ``length``: returns the length of the wait without the grace period, at the moment
-    - ``planned``: the length of the wait at its beginning
-    - ``seconds``: the latest length of the wait
-    """
-
-    names: Names
-    wait: Wait
-    flow: Wait | None
-    began: float
-    default: bool
-    response: float
-    length: Callable[[], float]
-    planned: float
-    seconds: float = 0.0
 
 
 class Session(Wire):
@@ -131,11 +92,6 @@ class Session(Wire):
             return lambda: self.now - began + left()
         return lambda: within
 
-    @property
-    def _grace(self) -> float:
-        """The grace period in declared times; 0 in a spoiled session, which decides nothing."""
-        return 0.0 if self.judge.spoiled else GRACE
-
     def _raise_if_timed_out_before(self, wait: Wait) -> None:
         """Raise NotRepeated if the same wait of another test of this requirement timed out."""
         about = wait.requirement or self._requirement_id
@@ -169,10 +125,12 @@ class Session(Wire):
                         await self._news.wait()
             return True
 
-    def _miss(self, wait: Wait) -> None:
-        """Record that messages did not come."""
+    def miss(self, wait: Wait, *, came_otherwise: bool = False) -> None:
+        """Record that messages did not come, or only others with the same names."""
         if wait.names:
             self.missed.append(wait.names)
+        if came_otherwise:
+            self.came_otherwise.add(wait.names)
 
     async def _write(self, data: bytes) -> None:
         """Write all of the data.
@@ -276,7 +234,13 @@ class Session(Wire):
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         certain = bool(what) or where is not _any
         wait = Wait((what,) if what else names, certain, requirement)
-        start = self._cursor
+        late = within is None
+        if within is None and not (self.received or self.instance.is_ready):
+            within = self._timeouts.countdown(self.reaction_time)
+        length = self._timeout_of("response" if within is None else within)
+        awaited = Expectation(
+            self, expected, names, wait, length, self._cursor, flow=flow, can_be_late=late
+        )
 
         def find() -> bool:
             while self._cursor < len(self.received):
@@ -289,138 +253,30 @@ class Session(Wire):
         came = find()
         if not (came or self.ended or flow):
             self._raise_if_timed_out_before(wait)
-        awaited = self._new_wait(names, wait, within, flow)
-        if came or await self._wait_until(find, lambda: self._deadline(awaited), wait):
+        if came or await self._wait_until(find, lambda: awaited.deadline, wait):
             message = self.received[self._cursor - 1]
-            self._raise_if_late(awaited, expected, message)
+            awaited.check_in_time(message)
             return message
         await self.settle_process()
-        raise self._absence(awaited, expected, start).shown_in(self)
+        raise awaited.absence()
 
-    def _new_wait(
-        self, names: Names, wait: Wait, within: Timeout | None, flow: str | None
-    ) -> _Awaited:
-        """A message of these names that is awaited from now on."""
-        configuration = self.instance.configuration
-        response = configuration.seconds("response")
-        starting = not (self.received or self.instance.is_ready)
-        if within is None and starting:
-            whole = response + configuration.seconds("startup")
-            length = self._timeout_of(self._timeouts.countdown(whole))
-        else:
-            length = self._timeout_of("response" if within is None else within)
-        return _Awaited(
-            names,
-            wait,
-            Wait((f"more of {', '.join(names)}",), True, flow) if flow else None,
-            self.now,
-            within is None,
-            response,
-            length,
-            length(),
-        )
+    @property
+    def is_first_silence(self) -> bool:
+        """True if nothing has come in this session, and no message in the run."""
+        return not (self.size or self.ended or self._timeouts.started)
 
-    def _deadline(self, awaited: _Awaited) -> float:
-        """The end of the wait, at the moment."""
-        deadline = self._deadline_without_flow(awaited)
-        if awaited.flow is None:
-            return deadline
-        latest, stopped = self._flow_times(awaited.names, awaited.began)
-        # If the flow has stopped, its requirement is to blame, not the awaited message.
-        silent = deadline - latest > (stopped - latest) / 2
-        return stopped if silent else min(deadline, stopped)
+    def take_unended(self) -> Frame | None:
+        """Return the message that has begun and has no end, if there is one.
 
-    def _deadline_without_flow(self, awaited: _Awaited) -> float:
-        """The end of the wait without regard to other messages."""
-        whole = awaited.seconds = awaited.length()
-        grace = self._grace * min(whole, awaited.response)
-        # The time that a busy machine adds to a wait serves as a grace period, too.
-        return awaited.began + whole + max(grace - (whole - awaited.planned), 0.0)
-
-    def _flow_times(self, names: Names, since: float) -> tuple[float, float]:
-        """The time of the latest such message, and the time when their flow counts as stopped."""
-        came = next((each.at for each in reversed(self.received) if each.name in names), since)
-        latest = max(came, since)
-        return latest, latest + (1 + self._grace) * self.seconds("response")
-
-    def _longest_pause(self, names: Names, since: float) -> float:
-        """The longest time without any of these messages, in seconds."""
-        new = takewhile(lambda message: message.at > since, reversed(self.received))
-        times = [message.at for message in new if message.name in names]
-        return max((later - at for later, at in pairwise([*times, since])), default=0.0)
-
-    def _raise_if_late(self, awaited: _Awaited, expected: str, message: Message) -> None:
-        """Raise Late if a message took longer than declared."""
-        took = message.at - awaited.began
-        if awaited.default and took > (most := awaited.length()):
-            text = f"expected {expected} within {round(most, 2):g} s; it came after {took:.1f} s"
-            raise Late(text, took).shown_in(self)
-
-    def _absence(self, awaited: _Awaited, expected: str, start: int) -> Conclusion:
-        """The conclusion from an absence; messages were received from ``start`` on."""
-        over, missed, names = self.ended or self.is_unreadable, awaited.wait, awaited.names
-        in_time = "" if over else f" within {round(awaited.seconds, 2):g} s"
-        if awaited.flow and not over:
-            pause = self._longest_pause(names, awaited.began)
-            if self.now >= self._flow_times(names, awaited.began)[1]:
-                missed = awaited.flow
-            elif pause > self.seconds("response"):
-                return Late(f"expected {expected}{in_time}; they come after {pause:.1f} s", pause)
-        self._miss(missed)
-        others = any(message.name in names for message in self.received[start:])
-        if missed is awaited.wait and others and not over:
-            self.came_otherwise.add(missed.names)
-        return self._missing_violation(names, f"{expected}{in_time}", start, missed.requirement)
-
-    def _missing_violation(
-        self, names: Names, expected: str, start: int, requirement: str | None
-    ) -> Violation:
-        """The violation that no such message came, or only its beginning."""
-        left = [] if self.ended else self.judge.take_rest(self.role.name)
-        came, event = self._messages_instead(start, left), None
-        first = left[0] if left else None
-        if first and first.requirement and _is_in_place_of(first, names):
-            requirement, event = first.requirement, len(self.events)
-            self._take(first)
-        elif first and not first.requirement:
-            requirement = self.protocol.schema_requirement
-        return Violation(expected, came, requirement, event)
-
-    def unfinished_message(self, expected: str) -> Violation | None:
-        """Return the violation that only the beginning of a message came; None if none began.
-
-        Call this after the last wait: the session decodes no further bytes of the IUT.
+        The session decodes no further bytes of the IUT.
         """
         left = [] if self.ended else self.judge.take_rest(self.role.name)
-        if not left:
-            return None
-        came = f"received {_unended_text(left[0])}, then nothing"
-        requirement = left[0].requirement or self.protocol.schema_requirement
-        return Violation(expected, came, requirement).shown_in(self)
+        return left[0] if left else None
 
-    def _messages_instead(self, start: int, left: Sequence[Frame]) -> str:
-        """The messages that came instead, in words."""
-        names = groupby(message.name for message in self.received[start:])
-        runs = [(name, len(list(run))) for name, run in names]
-        shown = [f"{name} ({count} times)" if count > 1 else name for name, count in runs]
-        listed = ", ".join(shown[:8])
-        listed += f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-        came = f"received {listed}, then" if shown else "received"
-        if self.judge.spoiled:
-            came += f" bytes that are not a message ({self._noise()!r}), then"
-        if left:
-            came += f" {_unended_text(left[0])}, then"
-        ending = "the end of the stream" if self.ended else "nothing"
-        if self.is_unserved:
-            ending += f" on connection {self.number} to this process"
-        silent = not (self.size or self.ended or self._timeouts.started)
-        slow = self.instance.slow_hint if silent else ""
-        return f"{came} {ending}{self.instance.describe_end()}{slow}"
-
-    def _noise(self) -> bytes:
-        """The beginning of the first bytes that are not a message."""
-        data = (event.data for event in self.iut_events if event.message is None)
-        return next((some[:60] for some in data if some), b"")
+    def record_unended(self, frame: Frame) -> int:
+        """Record the result of `take_unended` as an event; return its index."""
+        self._take(frame)
+        return len(self.events) - 1
 
     async def wait_for(
         self,
@@ -449,7 +305,7 @@ class Session(Wire):
 
         if not await self._wait_until(find, lambda: began + seconds(), wait):
             if within is not None:
-                self._miss(wait)
+                self.miss(wait)
             return None
         self._cursor = index
         return self.received[index - 1]
@@ -475,7 +331,7 @@ class Session(Wire):
         seconds = self._timeout_of("response" if within is None else within)
         wait, began = Wait((CLOSED,)), self.now
         if not await self._wait_until(lambda: self.ended, lambda: began + seconds(), wait):
-            self._miss(wait)
+            self.miss(wait)
         return self.ended
 
     @contextlib.contextmanager
@@ -539,7 +395,7 @@ class Session(Wire):
         try:
             yield lambda: began + seconds() - self.now
         except TimeoutError:
-            self._miss(Wait((what,), True, requirement))
+            self.miss(Wait((what,), True, requirement))
             raise
 
     def is_end(self, event: int | None) -> bool:
@@ -586,16 +442,3 @@ class Session(Wire):
             and not self.judge.has_said_goodbye(self.role.name)
         )
         return RESET if was_reset else ""
-
-
-def _unended_text(frame: Frame) -> str:
-    """The last bytes, which the end of the stream would complete, and their error."""
-    error = "complete, but without its terminator" if frame.name else "which begins no message"
-    if frame.error or not frame.requirement:
-        error = "whose end did not come"
-    return f"{frame.raw[:60]!r}, {error}"
-
-
-def _is_in_place_of(unended: Frame, names: Names) -> bool:
-    """True if an unended frame can be one of the awaited messages."""
-    return not names or unended.name in names if unended.name else not unended.error

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 
+from conformance.expectation import unfinished_message
 from conformance.harness.deadlines import Countdown, countdown_from
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -105,7 +106,7 @@ class LabTester:
         if found is None:
             self._check_connected(lasting() + grace)
             for session in self.iut.sessions:
-                if session not in self.ended and (cut := session.unfinished_message(expected)):
+                if session not in self.ended and (cut := unfinished_message(session, expected)):
                     raise cut
             came = f"received nothing{self.instance.describe_end()}"
             missed = Violation(expected, came, requirement, missing=names)
