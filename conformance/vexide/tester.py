@@ -1,5 +1,8 @@
 """Functions that the testers of both roles share to read received messages."""
 
+from typing import Any
+
+from conformance.cases import check
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.wire import Message
@@ -18,3 +21,15 @@ def require_fit(session: Session, *messages: Message) -> None:
         if errors:
             about = errors[0].requirement or session.protocol.schema_requirement
             raise Inconclusive(f"{errors[0].message} ({about})")
+
+
+def check_handshake_types(fields: dict[str, Any], event: int) -> None:
+    """Raise Violation unless the fields of a Handshake have the types of the specification."""
+    version, extensions = fields.get("version"), fields.get("extensions")
+    good = (
+        isinstance(version, int)
+        and not isinstance(version, bool)
+        and isinstance(extensions, list)
+        and all(isinstance(entry, str) for entry in extensions)
+    )
+    check(good, "an integer version and an array of strings", f"received {fields!r}", event)

@@ -31,17 +31,22 @@ async def assert_served(tester: RobotsTester, robot: Robot, after: str) -> None:
         await robot.linked_by(exchange, None)
 
 
+async def play_whole_session(tester: RobotsTester) -> None:
+    """Let a robot be refused, and then be linked and fetch a program if possible."""
+    robot = tester.robot()
+    exchange = await robot.ask(message_names.PUSHCMD, robot.object("register", "token"))
+    await exchange.check_refused("refuses.token")
+    if await tester.offers("pair"):
+        await robot.link()
+        if await tester.offers("run"):
+            await robot.fetch()
+
+
 @requirement("http.messages")
 async def test_messages(iut: Iut) -> None:
     """All answers of a whole session are valid HTTP."""
     async with playing(iut) as tester:
-        robot = tester.robot()
-        exchange = await robot.ask(message_names.PUSHCMD, robot.object("register", "token"))
-        await exchange.check_refused("refuses.token")
-        if await tester.offers("pair"):
-            await robot.link()
-            if await tester.offers("run"):
-                await robot.fetch()
+        await play_whole_session(tester)
 
 
 SPELLINGS: Sequence[Callable[[str, str], str]] = (
@@ -106,13 +111,7 @@ async def _holds_chunks(tester: RobotsTester, spell: Callable[[str, str], str]) 
 async def test_codings(iut: Iut) -> None:
     """No answer is compressed for a robot that accepts only the coding identity."""
     async with playing(iut) as tester:
-        robot = tester.robot()
-        exchange = await robot.ask(message_names.PUSHCMD, robot.object("register", "token"))
-        await exchange.check_refused("refuses.token")
-        if await tester.offers("pair"):
-            await robot.link()
-            if await tester.offers("run"):
-                await robot.fetch()
+        await play_whole_session(tester)
         for session in iut.sessions:
             for message in session.received:
                 if coding := coding_of(message.value.get("headers", {})):

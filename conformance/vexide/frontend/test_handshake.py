@@ -18,6 +18,7 @@ from conformance.vexide.frontend.tester import (
     start_program,
 )
 from conformance.vexide.spellings import UNKNOWN_FIELDS, UNKNOWN_FIRST
+from conformance.vexide.tester import check_handshake_types
 from conformance.wire import Message
 
 MOTOR = {"Motor": {"physical_gearset": "Blue", "moment_of_inertia": 1.0}}
@@ -61,17 +62,7 @@ async def test_field_types(iut: Iut) -> None:
     """The offer has an integer as version and an array of strings as extensions."""
     async with iut.session() as session:
         offer = await expect_offer(session)
-        fields = _fields(offer)
-        version, extensions = fields.get("version"), fields.get("extensions")
-        good = (
-            isinstance(version, int)
-            and not isinstance(version, bool)
-            and isinstance(extensions, list)
-            and all(isinstance(entry, str) for entry in extensions)
-        )
-        check(
-            good, "an integer version and an array of strings", f"received {fields!r}", offer.event
-        )
+        check_handshake_types(_fields(offer), offer.event)
 
 
 @requirement("handshake.nothing-before")

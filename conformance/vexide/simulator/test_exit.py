@@ -4,6 +4,7 @@ import base64
 import binascii
 import contextlib
 import tempfile
+from typing import Any
 
 import pytest
 
@@ -73,16 +74,21 @@ async def wait_for_own_end(iut: Iut, session: Session) -> None:
     )
 
 
+async def play_to_end(iut: Iut, session: Session, program: str | None, *setup: Any) -> None:
+    """Start the program after a setup, or the IUT's own program, and wait for Exited."""
+    if program:
+        await start(session, *setup)
+        await expect_exited(session)
+    else:
+        await wait_for_own_end(iut, session)
+
+
 @requirement("exit.exited-sent")
 @pytest.mark.parametrize("program", [None, *ENDINGS])
 async def test_exited_is_sent(iut: Iut, program: str | None) -> None:
     """Exited comes after any kind of end of the program."""
     async with open_session(iut, program=program) as session:
-        if program:
-            await start(session)
-            await expect_exited(session)
-        else:
-            await wait_for_own_end(iut, session)
+        await play_to_end(iut, session, program)
 
 
 @requirement("exit.closes-stream")
@@ -90,11 +96,7 @@ async def test_exited_is_sent(iut: Iut, program: str | None) -> None:
 async def test_stream_is_closed(iut: Iut, program: str | None) -> None:
     """The simulator closes the stream after Exited."""
     async with open_session(iut, program=program) as session:
-        if program:
-            await start(session)
-            await expect_exited(session)
-        else:
-            await wait_for_own_end(iut, session)
+        await play_to_end(iut, session, program)
         check(
             await session.until_closed(),
             "the end of the stream after Exited",
@@ -107,11 +109,7 @@ async def test_stream_is_closed(iut: Iut, program: str | None) -> None:
 async def test_nothing_after_exited(iut: Iut, program: str | None) -> None:
     """No event except Log comes after Exited."""
     async with open_session(iut, program=program) as session:
-        if program:
-            await start(session, motor(session, 1))
-            await expect_exited(session)
-        else:
-            await wait_for_own_end(iut, session)
+        await play_to_end(iut, session, program, motor(session, 1))
         later = await session.wait_for(*EXECUTION)
         absent(later, "no event except Log after Exited")
 

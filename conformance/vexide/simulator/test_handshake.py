@@ -13,7 +13,7 @@ from conformance.vexide.simulator.observations import EXECUTION
 from conformance.vexide.simulator.probe_sessions import open_session
 from conformance.vexide.simulator.tester import SETUP, first_answer_deadline, shake_hands
 from conformance.vexide.spellings import UNKNOWN_FIELDS, UNKNOWN_FIRST
-from conformance.vexide.tester import messages_named
+from conformance.vexide.tester import check_handshake_types, messages_named
 
 MAX_VERSION = 2**31 - 1
 
@@ -119,17 +119,7 @@ async def test_field_types(iut: Iut) -> None:
     """The answer has an integer as version and an array of strings as extensions."""
     async with iut.session() as session:
         answer = await shake_hands(session)
-        fields = answer.value["Handshake"]
-        version, extensions = fields.get("version"), fields.get("extensions")
-        good = (
-            isinstance(version, int)
-            and not isinstance(version, bool)
-            and isinstance(extensions, list)
-            and all(isinstance(entry, str) for entry in extensions)
-        )
-        check(
-            good, "an integer version and an array of strings", f"received {fields!r}", answer.event
-        )
+        check_handshake_types(answer.value["Handshake"], answer.event)
 
 
 @requirement("handshake.closes-incompatible")
