@@ -51,7 +51,7 @@ async def test_get_value_of_every_type(iut: Iut) -> None:
             image = await buffer.look()
             for param in buffer.peripheral.params:
                 await check_reads(buffer, param.name, image[f"read.params.{param.name}"])
-                for value in extremes(param):
+                for value in extremes(param, buffer.layout[f"read.params.{param.name}"]):
                     await buffer.put({f"read.params.{param.name}": value})
                     await check_reads(buffer, param.name, value)
 
@@ -78,7 +78,8 @@ async def test_set_value(iut: Iut) -> None:
         for type_ in tester.catalog:
             buffer = await tester.make(type_)
             for param in buffer.peripheral.params:
-                for value in (sample(param, 3), sample(param, 4), *extremes(param)):
+                ends = extremes(param, buffer.layout[f"write.params.{param.name}"])
+                for value in (sample(param, 3), sample(param, 4), *ends):
                     answer = await set_value(buffer, param.name, value)
                     # A warning means that the value was clamped.
                     about = "catalog.one-bound" if answer.warnings else None

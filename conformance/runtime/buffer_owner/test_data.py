@@ -57,7 +57,7 @@ async def test_values_of_every_type(iut: Iut) -> None:
                     {f"read.params.{n}": v for n, v in values.items()}
                 )
             for param in params:
-                for value in extremes(param):
+                for value in extremes(param, buffer.layout[f"read.params.{param.name}"]):
                     only = {param.name: value}
                     await tester.check_operation("set_data", **buffer.arguments, values=only)
                     (await buffer.look()).check_fields({f"read.params.{param.name}": value})

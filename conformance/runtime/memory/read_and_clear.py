@@ -41,7 +41,11 @@ async def check_answers_bits(iut: Iut, operation: str, block: str) -> None:
         every = [*shared, *own, "light"]
         asked: tuple[list[str], ...] = (every, ["light"], [own[-1], "track"], ["angle"], [])
         given = [{n: sample(buffer.peripheral[n], 5 + i) for n in ns} for i, ns in enumerate(asked)]
-        for values in (*given, {name: extremes(buffer.peripheral[name])[0] for name in every}):
+        last = {
+            name: extremes(buffer.peripheral[name], buffer.layout[f"{block}.params.{name}"])[0]
+            for name in every
+        }
+        for values in (*given, last):
             fields = {f"{block}.params.{name}": value for name, value in values.items()}
             await buffer.put({**fields, bitmap: buffer.bits(values)})
             answer = await tester.require(operation, **buffer.arguments)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.runtime.memory.catalog import BOOLEAN, INTEGER, OTHER, REAL, Parameter, Peripheral
-from conformance.runtime.memory.layout import Layout
+from conformance.runtime.memory.layout import Field, Layout
 
 UID = 0x000C_17_0123456789ABCDEF
 
@@ -40,14 +40,14 @@ def _one(param: Parameter, number: int) -> Any:
     return low + room * (1 + number % 30) / 32
 
 
-def extremes(param: Parameter) -> list[Any]:
-    """Return the smallest and greatest values of a parameter's type.
+def extremes(param: Parameter, field: Field) -> list[Any]:
+    """Return the smallest and greatest values of a parameter's type that fit its field.
 
     A double represents each number exactly, also for integers of 64 bits, because some languages
     have no other numbers in JSON. The decimal digits of a float are few, because some readers of
     JSON round the last digits of long ones. The list is empty if no value of the type is known.
     """
-    ends = _extreme_values(param)
+    ends = _extreme_values(param, field)
     if param.count is None:
         return ends
     return [
@@ -56,13 +56,13 @@ def extremes(param: Parameter) -> list[Any]:
     ]
 
 
-def _extreme_values(param: Parameter) -> list[Any]:
+def _extreme_values(param: Parameter, field: Field) -> list[Any]:
     if param.kind == BOOLEAN:
         return [True, False]
     if param.kind == OTHER:
         return []
     of: Any = getattr(ctypes, f"c_{param.type}")
-    bits, signed = 8 * ctypes.sizeof(of), of(-1).value < 0
+    bits, signed = 8 * (field.size // (field.count or 1)), of(-1).value < 0
     if param.kind == REAL:
         # The smallest double is the same number, even if a reader rounds its digits.
         great, denormal = (2.0**100, 2.0**-140) if bits == 32 else (1e300, 5e-324)

@@ -52,6 +52,12 @@ def _narrow(usual: Function, peer: Asked, peripheral: Peripheral) -> Layout:
     return replace(layout, fields={**layout.fields, **fields})
 
 
+def _as_floats(layout: Layout) -> Layout:
+    doubles = [f for f in layout.fields.values() if ".params." in f.name and f.type == "double"]
+    fields = {f.name: replace(f, size=f.size // 2, type="float") for f in doubles}
+    return replace(layout, fields={**layout.fields, **fields})
+
+
 def _widen(layout: Layout) -> Layout:
     fields, end = dict(layout.fields), layout.size
     for name in [name for name in fields if name.startswith("control.")]:
@@ -120,6 +126,10 @@ ANY["format.fields-apart"] = {
 ANY["catalog.types"] = {
     "packed": Variant(
         "Uses no padding, and stores the attributes of the mutex after the mutex.", _plan("packed")
+    ),
+    "doubles-in-32-bits": Variant(
+        "Stores double parameters as floats, as its layout declares.",
+        returning("layout", _as_floats),
     ),
 }
 
