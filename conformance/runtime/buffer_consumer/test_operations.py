@@ -7,7 +7,14 @@ from typing import Any
 from conformance.cases import check, lasting, requirement
 from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.tester import OPERATIONS, SET_VALUE, check_reads, set_value
+from conformance.runtime.buffer_consumer.tester import (
+    GET_VALUE,
+    OPERATIONS,
+    SET_VALUE,
+    check_reads,
+    set_value,
+)
+from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.contention import ROUNDS, require_success, run_often
 from conformance.runtime.memory.hold_mutex import (
     LONG_HOLD,
@@ -17,9 +24,9 @@ from conformance.runtime.memory.hold_mutex import (
     check_waits_for_mutex,
     check_writes_before_release,
 )
-from conformance.runtime.memory.operations import offered_operations, run, run_again
+from conformance.runtime.memory.operations import Operation, offered_operations, run, run_again
 from conformance.runtime.memory.samples import fill_values, sample
-from conformance.runtime.memory.tester import memory_tester
+from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.runtime.memory.write import Writing, check_writes_whole, write
 from conformance.verdicts import Violation
 
@@ -29,6 +36,7 @@ WRITING = Writing(
     "set-value.bit",
     lambda value: {"param": "mode", "value": value},
 )
+NO_RESULTS: tuple[Any, ...] = (None, {}, [])
 OTHER_PARAMETERS = ("mode", "grip", "target")  # parameters that another process writes
 
 
@@ -39,7 +47,10 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
         buffer = await tester.make("arm")
         for operation in await offered_operations(tester, buffer, OPERATIONS):
             await buffer.put({"control.write": 0})
-            await check_waits_for_mutex(tester, buffer, operation.name, operation.on(buffer))
+            secret = ("read.params.angle", -0.375) if operation is GET_VALUE else None
+            await check_waits_for_mutex(
+                tester, buffer, operation.name, operation.on(buffer), secret=secret
+            )
         await check_reads(buffer, "angle", (await buffer.look())["read.params.angle"])
 
 
@@ -132,13 +143,31 @@ async def test_invalid_afterwards(iut: Iut) -> None:
         await buffer.fill()
         before = await buffer.put({"valid": 0, "control.write": 0})
         for operation in known:
-            answer = await run(tester, buffer, operation)
+            came = await _result(tester, buffer, operation)
             (await buffer.look()).check_only(before, ())
             check(
-                not answer.ok or answer.result in (None, {}, []),
+                came in NO_RESULTS,
                 f"no result of {operation.name} on a buffer that has become invalid",
-                f"it answered {str(answer.result)[:100]}",
+                f"it answered {str(came)[:100]}",
             )
+
+
+async def _result(tester: Tester, buffer: Buffer, operation: Operation) -> Any:
+    """Return the result of an operation on a buffer that was valid before; None if it fails.
+
+    A consumer that polls answers an old value until its next poll.
+    """
+    result: Any = None
+
+    async def is_aborted() -> bool:
+        nonlocal result
+        answer = await run(tester, buffer, operation)
+        result = answer.result if answer.ok else None
+        return result in NO_RESULTS
+
+    within = "response" if operation is GET_VALUE else 0.0
+    await tester.session.poll_until(is_aborted, "an answer without a value", within)
+    return result
 
 
 @requirement("operations.validity")

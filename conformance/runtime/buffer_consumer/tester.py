@@ -18,7 +18,8 @@ SET_VALUE = Operation(
     {"param": "angle", "value": 0.25},
     ("write.params.angle", "write.timestamp", "control.write"),
 )
-OPERATIONS = (Operation("get_value", {"param": "angle"}), SET_VALUE)
+GET_VALUE = Operation("get_value", {"param": "angle"})
+OPERATIONS = (GET_VALUE, SET_VALUE)
 
 
 async def set_value(

@@ -211,6 +211,8 @@ class Buffer:
 
     async def put(self, values: Mapping[str, Any]) -> Image:
         """Write fields as another process could; return the contents afterwards."""
+        if any(values.get(f"control.{bitmap}") for bitmap in ("read", "write")):
+            await self.tester.require_no_cycles(self)
         async with self.hold():
             self.poke(values)
             return self.peek()

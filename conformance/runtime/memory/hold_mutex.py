@@ -35,6 +35,7 @@ async def check_waits_for_mutex(
     name: str,
     arguments: Mapping[str, Any],
     hold: float | None = None,
+    secret: tuple[str, Any] | None = None,
 ) -> float:
     """Run an operation while the tester holds the mutex; return the time of the release.
 
@@ -42,16 +43,21 @@ async def check_waits_for_mutex(
     operations.mutex if it never continues. An operation that fails instead of waiting runs again
     after the release. An operation that fails long after the release has not noticed the release.
     ``hold`` is the time in seconds for which the mutex is held (default: the quiet time).
+    ``secret`` is a field and its new value, which is written while the mutex is held. An operation
+    that ends with an older value has not looked at the buffer: the IUT polls.
     """
     for _ in range(2):
         async with buffer.hold():
+            if secret:
+                buffer.poke(dict([secret]))
             before = buffer.peek()
             asked = asyncio.create_task(tester.ask(name, **arguments))
             await asyncio.wait({asked}, timeout=hold or tester.session.seconds("quiet"))
             during = buffer.peek()
             try:
                 during.check_only(before, (), "operations.mutex")
-                if asked.done() and asked.result().ok:
+                ended = asked.done() and asked.result().ok
+                if ended and (secret is None or asked.result().result == secret[1]):
                     raise Violation(
                         f"the operation '{name}' to wait for the mutex of {buffer.name}",
                         "it ended while the tester held the mutex",

@@ -49,6 +49,7 @@ ROBOT = "robot.yaml"
 ONE = "one.yaml"  # a catalog with a single peripheral
 # cached, because most tests of a run use the same catalog
 _read = lru_cache(maxsize=8)(catalog.load)
+_CYCLES = "the device process runs cycles by itself"
 _POLL = 0.005  # seconds between two checks
 
 
@@ -86,8 +87,13 @@ class Tester:
     async def ask(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation and return its answer. Raises Violation if no answer arrives.
 
-        Raises Unreachable if the IUT has not answered any operation.
+        Raises Unreachable if the IUT has not answered any operation. Raises NotExercised if cycles
+        of the device process would undo the operation.
         """
+        if operation == "set_read":
+            for buffer in self.buffers:
+                if buffer.name == arguments.get("buffer"):
+                    await self.require_no_cycles(buffer)
         others: Lists = self.iut.facts.setdefault(lists.NAME, Lists())
         listing = operation == "list"
         for _ in range(lists.MAX_ATTEMPTS):
@@ -252,6 +258,25 @@ class Tester:
             expected = f"different buffers for the {type_} {chosen} and the {of[0]} {of[1]}"
             raise Violation(expected, f"both have {buffer.name[:80]}", "buffers.one-each")
         return buffer
+
+    async def require_no_cycles(self, buffer: Buffer) -> None:
+        """Raise NotExercised if the device process runs cycles without an operation."""
+
+        async def are_seen() -> bool:
+            every = buffer.bits(param.name for param in buffer.peripheral.params)
+            async with buffer.hold():
+                buffer.poke({"control.read": every})
+            cleared = await self.until(lambda: not buffer.peek_at("control.read"), "quiet")
+            async with buffer.hold():
+                buffer.poke({"control.read": 0})
+            return cleared
+
+        smart = self.owns and buffer.layout.control
+        if smart and await self.iut.cached(_CYCLES, are_seen):
+            raise NotExercised(
+                "the device process clears the Read bitmap by itself; during the tests, let it run "
+                "cycles only upon the operation cycle"
+            )
 
     async def _connect_once(self, type_: str, uid: int) -> Buffer:
         answer = await self.with_uid("connect", uid, type=type_)

@@ -1,14 +1,16 @@
 """Lawful variants of peers that work with buffers."""
 
+import asyncio
 import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from conformance.mutex import BrokenMutex
 from conformance.runtime.memory.catalog import KINDS, OTHER, CatalogError, Parameter, Peripheral
 from conformance.runtime.memory.layout import PLANS, Field, Layout, plan_layout
-from mocks.deviations import Table, Variant
+from mocks.deviations import Table, Variant, variant
 from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.buffer_owner import Owner
 from mocks.runtime.memory.changes import (
@@ -17,6 +19,7 @@ from mocks.runtime.memory.changes import (
     SUBSCRIBE_TO_OTHERS,
     UNLINK_AT_EXIT,
     VALID,
+    buffer_of,
     cache_values,
     edit_params,
     first_of_smart,
@@ -28,9 +31,11 @@ from mocks.runtime.memory.changes import (
 from mocks.runtime.memory.mapped import FOLDER
 from mocks.runtime.memory.owner import BufferOwner
 from mocks.runtime.memory.peer import Asked, Buffer
-from mocks.steps import Change, Function, alter, before, fail, instead, returning, skip
+from mocks.steps import Change, Function, alter, before, fail, instead, returning, skip, then
+from mocks.upper_tester import Operation, Warned
 
 Raw = dict[str, Any]
+CYCLE_TIME = 0.05  # seconds between two looks of a process in the background
 
 
 def _plan(name: str) -> Change:
@@ -214,6 +219,15 @@ ANY["operations.mutex"] = {
     ),
 }
 
+
+def _clear_buffer(owner: Owner, type_: str, uid: str) -> None:
+    buffer = buffer_of(owner, type_, uid)
+    cleared = (".params.", "control.read", "control.write", "control.update")
+    for name, field in buffer.layout.fields.items():
+        if any(part in name for part in cleared):
+            buffer.mapped.data[field.offset : field.end] = bytes(field.size)
+
+
 OWNERS = Table(BufferOwner)
 
 OWNERS["buffers.shared-memory"] = {
@@ -230,6 +244,13 @@ OWNERS["lifecycle.removed-at-exit"] = {
 }
 
 OWNER = Table(Owner)
+
+OWNER["lifecycle.views-stay"] = {
+    "cleared-at-a-disconnect": Variant(
+        "Sets the parameters and the bitmaps to zero when a peripheral disconnects.",
+        then("disconnect", _clear_buffer),
+    ),
+}
 
 OWNER["lifecycle.robust-mutex"] = {
     "robust-mutex": Variant(
@@ -329,3 +350,54 @@ CONSUMER["robustness.odd-operations"] = {
         alter("set_value", _fit_value),
     ),
 }
+
+
+@variant("cycles-by-itself", of="cycle.dev-read")
+class CyclesByItself(Owner):
+    """Runs a cycle for every device all the time, not only upon the operation cycle."""
+
+    def operations(self) -> dict[str, Operation]:
+        self.cycling = asyncio.ensure_future(self.run_cycles())
+        return super().operations()
+
+    async def run_cycles(self) -> None:
+        while True:
+            for buffer in [*self.buffers.values()]:
+                if buffer.layout.control:
+                    with contextlib.suppress(ValueError):
+                        await self.cycle(buffer)
+            await asyncio.sleep(CYCLE_TIME)
+
+
+@variant("polls-by-itself", of="buffers.on-demand")
+class PollsByItself(Consumer):
+    """Reads all known values in the background, and answers what it read last."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.seen: dict[tuple[str, str], Any] = {}
+
+    def operations(self) -> dict[str, Operation]:
+        self.polling = asyncio.ensure_future(self.poll())
+        return super().operations()
+
+    async def poll(self) -> None:
+        while True:
+            for name, param in [*self.seen]:
+                try:
+                    self.seen[name, param] = await self.read(self.buffers[name], param)
+                except (KeyError, ValueError, BrokenMutex):
+                    del self.seen[name, param]
+            await asyncio.sleep(CYCLE_TIME)
+
+    async def read(self, buffer: Buffer, param: str) -> Any:
+        async with self.operation(buffer):
+            return self.value(buffer, param)
+
+    async def get_value(self, buffer: Buffer, name: str) -> Warned:
+        if (buffer.name, name) in self.seen:
+            return Warned(self.seen[buffer.name, name], [])
+        answer = await super().get_value(buffer, name)
+        if not answer.warnings:
+            self.seen[buffer.name, name] = answer.result
+        return answer

@@ -52,12 +52,6 @@ def _remake_invalid(owner: Owner, type_: str, uid: str) -> None:
         remake(owner, buffer)
 
 
-def _clear_read_block(owner: Owner, type_: str, uid: str) -> None:
-    buffer = buffer_of(owner, type_, uid)
-    for field in buffer.layout.params("read").values():
-        buffer.mapped.data[field.offset : field.end] = bytes(field.size)
-
-
 def _use_copy(owner: Owner, type_: str, uid: str) -> None:
     buffer = buffer_of(owner, type_, uid)
     copy = Mapped.create(f"{buffer.name}-copy", buffer.layout.size)
@@ -174,10 +168,6 @@ FAULTS["lifecycle.kept"] = {
 }
 
 FAULTS["lifecycle.views-stay"] = {
-    "cleared-when-back": Subtle(
-        "Sets the read block to zero when a peripheral disconnects.",
-        then("disconnect", _clear_read_block),
-    ),
     "other-memory-when-back": Fault(
         "Uses a private copy of the buffer after a peripheral reconnects.",
         then("disconnect", _use_copy),
