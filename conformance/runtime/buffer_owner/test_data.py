@@ -297,7 +297,7 @@ async def test_set_sub_state(iut: Iut) -> None:
         buffer = await tester.connect("arm")
         seen: dict[str, dict[bytes, Any]] = {"subscription": {}, "delay": {}}
         for names, delay in zip(params, delays, strict=True):
-            await subscribe(tester, buffer, 7, names, delay)
+            await subscribe(tester, buffer, names, delay)
             image = await buffer.look()
             for part, given in (("subscription", names), ("delay", delay)):
                 raw = image.raw(f"control.{part}")
@@ -329,7 +329,7 @@ async def test_set_sub(iut: Iut) -> None:
             (["ticks"], 65535),
             (["light"], 256),
         ):
-            await subscribe(tester, buffer, 7, names, delay)
+            await subscribe(tester, buffer, names, delay)
             image = await buffer.look()
             image.check_fields({"control.subscription": bits(names)})
             came = image.raw("control.delay")
@@ -345,8 +345,8 @@ async def test_set_sub(iut: Iut) -> None:
 async def test_set_sub_uid(iut: Iut) -> None:
     """Every bit of a UID is stored, up to the width of the field."""
     async with memory_tester(iut) as tester:
-        buffer = await tester.connect("arm")
-        plain, bits = fit(UID, buffer.layout), 8 * buffer.layout["control.uid"].size
+        layout = await tester.layout("arm")
+        plain, bits = fit(UID, layout), 8 * layout["control.uid"].size
         seen: dict[bytes, int] = {}
         for uid in (
             plain,
@@ -357,7 +357,8 @@ async def test_set_sub_uid(iut: Iut) -> None:
                 if bit < bits
             ),
         ):
-            await subscribe(tester, buffer, uid, ["angle"], 40)
+            buffer = await tester.connect("arm", uid)
+            await subscribe(tester, buffer, ["angle"], 40)
             raw = (await buffer.look()).raw("control.uid")
             same = seen.setdefault(raw, uid)
             check(
@@ -365,7 +366,8 @@ async def test_set_sub_uid(iut: Iut) -> None:
                 f"different bytes in {buffer.place('control.uid')} for the UIDs {same} and {uid}",
                 f"it is {raw.hex()} for both",
             )
-        await subscribe(tester, buffer, plain, ["angle"], 40)
+        buffer = await tester.connect("arm", plain)
+        await subscribe(tester, buffer, ["angle"], 40)
         again = seen.get((await buffer.look()).raw("control.uid"))
         check(again == plain, "the same bytes whenever the same UID is set", "they differ")
 
@@ -377,9 +379,9 @@ def numbers(value: int, size: int) -> list[bytes]:
     return made + ([struct.pack(f"={reals[size]}", value)] if size in reals else [])
 
 
-async def subscribe(tester: Tester, buffer: Buffer, uid: int, names: list[str], delay: int) -> None:
-    """Run set_sub. Raises Inconclusive if it fails."""
+async def subscribe(tester: Tester, buffer: Buffer, names: list[str], delay: int) -> None:
+    """Run set_sub with the UID of the device. Raises Inconclusive if it fails."""
     more = {"params": names, "delay": delay}
-    answer = await tester.with_uid("set_sub", uid, **buffer.arguments, **more)
+    answer = await tester.with_uid("set_sub", buffer.uid, **buffer.arguments, **more)
     if not answer.ok:
-        raise Inconclusive(f"set_sub failed with the UID {uid}: {answer.why}")
+        raise Inconclusive(f"set_sub failed with the UID {buffer.uid}: {answer.why}")

@@ -29,14 +29,14 @@ async def test_objects(iut: Iut) -> None:
 
 @requirement("buffers.one-each")
 async def test_one_buffer_each(iut: Iut) -> None:
-    """Each peripheral has its own buffer, even with an equal type or UID."""
+    """Each peripheral has its own buffer, even with an equal type or a similar UID."""
     async with memory_tester(iut) as tester:
         uid = new_uid()
         first = await tester.connect("arm", uid)
         # The lower 32 bits of both UIDs are equal.
         second = await tester.connect("arm", uid ^ 1 << 40)
-        third = await tester.connect("panel", uid)
-        fourth = await tester.connect("limit-switch", uid)
+        third = await tester.connect("panel", uid ^ 1)
+        fourth = await tester.connect("limit-switch", uid ^ 1 << 32)
         every = [first, second, third, fourth]
         check(
             len({buffer.object.inode for buffer in every}) == len(every),
@@ -57,7 +57,7 @@ async def test_one_buffer_each(iut: Iut) -> None:
             "set_data", **second.arguments, values={"angle": 0.25, "touched": True}
         )
         await tester.check_operation("set_read", **second.arguments, params=["speed"])
-        await tester.with_uid("disconnect", uid, type="panel")
+        await tester.with_uid("disconnect", uid ^ 1, type="panel")
         for buffer in (first, fourth):
             (await buffer.look()).check_only(before[buffer.name], ())
 

@@ -7,7 +7,7 @@ from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.catalog import Parameter
 from conformance.runtime.memory.operations import Operation, run
 from conformance.runtime.memory.samples import other_sample
-from conformance.runtime.memory.tester import Tester, new_uid
+from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Violation
 
 SET_VALID = Operation("set_valid", {"valid": False}, ("valid",))
@@ -25,8 +25,9 @@ OPERATIONS = (
     ),
     Operation(
         "set_sub",
-        {"uid": str(new_uid()), "params": ["angle", "light"], "delay": 123},
+        {"params": ["angle", "light"], "delay": 123},
         ("control.uid", "control.subscription", "control.delay"),
+        of_device=True,
     ),
     Operation("set_read", {"params": ["speed", "light"]}, ("control.read",)),
     Operation("get_read", {}, ("control.read",)),

@@ -96,6 +96,8 @@ class Buffer:
         self.layout = layout
         self.object = opened
         self.name = opened.name
+        self.uid = 0
+        """The UID of the peripheral, if the IUT owns the buffer."""
         self.reported: dict[str, Any] = {}
         """By parameter: the last correct value that the IUT reported."""
         self._latest = b""

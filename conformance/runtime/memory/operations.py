@@ -12,15 +12,20 @@ from conformance.verdicts import NotExercised
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation: its arguments except the buffer, and the fields that it can change."""
+    """An operation: its arguments except the buffer, and the fields that it can change.
+
+    With ``of_device``, the UID of the peripheral is an argument too.
+    """
 
     name: str
     arguments: Mapping[str, Any]
     changes: tuple[str, ...] = ()
+    of_device: bool = False
 
     def on(self, buffer: Buffer) -> dict[str, Any]:
         """Return all arguments, for one buffer."""
-        return {**buffer.arguments, **self.arguments}
+        uid = {"uid": buffer.tester.uid(buffer.uid)} if self.of_device else {}
+        return {**buffer.arguments, **uid, **self.arguments}
 
 
 GET_UPDATE = Operation("get_update", {}, ("control.update",))

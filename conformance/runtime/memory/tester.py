@@ -285,6 +285,7 @@ class Tester:
         if not isinstance(name, str):
             raise Inconclusive("the operation 'connect' does not return the name of the buffer")
         buffer = await self.open(name, type_)
+        buffer.uid = uid
         if not buffer.peek_at("valid"):
             self._invalid.add(buffer.name)
         return buffer

@@ -220,6 +220,10 @@ ANY["operations.mutex"] = {
 }
 
 
+def _has_other_uid(owner: Owner, buffer: Buffer, uid: int, *_: Any) -> bool:
+    return buffer is not buffer_of(owner, buffer.peripheral.name, str(uid))
+
+
 def _clear_buffer(owner: Owner, type_: str, uid: str) -> None:
     buffer = buffer_of(owner, type_, uid)
     cleared = (".params.", "control.read", "control.write", "control.update")
@@ -244,6 +248,20 @@ OWNERS["lifecycle.removed-at-exit"] = {
 }
 
 OWNER = Table(Owner)
+
+OWNER["buffers.one-each"] = {
+    "names-by-uid": Variant(
+        "Names a buffer by its UID alone, without its type.",
+        instead("name", lambda _, type_, uid: f"rt-{uid}-{os.getpid()}"),
+    ),
+}
+
+OWNER["set-sub.fields"] = {
+    "own-uids-only": Variant(
+        "Refuses a subscription with a UID that is not the device's.",
+        before("set_sub", fail(ValueError, "this is another device"), _has_other_uid),
+    ),
+}
 
 OWNER["lifecycle.views-stay"] = {
     "cleared-at-a-disconnect": Variant(

@@ -1,7 +1,6 @@
 """Faults of the owner about the life of a buffer."""
 
 import asyncio
-import os
 
 from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.buffer_owner import Owner
@@ -67,10 +66,6 @@ FAULTS["buffers.one-each"] = {
     "one-buffer-a-type": Fault(
         "Uses one buffer for all peripherals of a type.",
         alter("name", lambda _, type_, uid: (type_, "all")),
-    ),
-    "short-uids": Subtle(
-        "Names a buffer by its UID alone, without its type.",
-        instead("name", lambda _, type_, uid: f"rt-{uid}-{os.getpid()}"),
     ),
     "uids-of-32-bits": Subtle(
         "Uses only the lower 32 bits of a UID.",
