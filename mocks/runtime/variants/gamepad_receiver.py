@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mocks.deviations import Table, Variant
-from mocks.runtime.gamepad_receiver import Receiver
+from mocks.runtime.gamepad_receiver import AXES, Receiver
 from mocks.runtime.memory.changes import UNCLAMPED
 from mocks.runtime.memory.mapped import FOLDER
-from mocks.steps import Change, alter, before, differing, instead, note, noted, only, skip
+from mocks.steps import Change, When, alter, before, differing, instead, note, noted, only, skip
 from mocks.upper_tester import Operation, Warned
 
 
@@ -48,10 +48,42 @@ def _is_odd(_: Receiver, pad: dict[str, Any], *rest: Any) -> bool:
     return not all(isinstance(value, int | float) for value in pad.values())
 
 
+async def _put_absent_to_rest(receiver: Receiver, data: bytes) -> None:
+    at_rest = dict.fromkeys(AXES, 0.0)
+    for message in receiver.messages(data):
+        for index in [index for index in receiver.pads if index not in message]:
+            await receiver.set_data(receiver.pads[index], at_rest)
+
+
+def _has_new_values(receiver: Receiver, buffer: Any, values: dict[str, Any]) -> bool:
+    return any(buffer[f"read.params.{name}"] != value for name, value in values.items())
+
+
 VARIANTS = Table(Receiver)
+
+VARIANTS["buffers.one-each"] = {
+    "absent-at-rest": Variant(
+        "Puts the joysticks of a gamepad to rest that is not in a message.",
+        before("received", _put_absent_to_rest),
+    ),
+}
+
+VARIANTS["receiver.many"] = {
+    "eight-gamepads": Variant(
+        "Ignores gamepads with an index above 7.",
+        instead(
+            "proper", lambda *_: False, lambda _, index, pad: index.isdecimal() and int(index) > 7
+        ),
+    ),
+}
 
 VARIANTS["receiver.buttons"] = {
     "buttons-elsewhere": Variant("Stores no boolean parameters for buttons.", skip("buttons")),
+    "buttons-elsewhere-and-news-only": Variant(
+        "Stores no boolean parameters for buttons, and writes only new positions.",
+        skip("buttons"),
+        instead("set_data", lambda *_: [], ~When(_has_new_values)),
+    ),
 }
 
 VARIANTS["catalog.clamped-data"] = {

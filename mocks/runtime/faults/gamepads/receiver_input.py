@@ -130,10 +130,6 @@ FAULTS["receiver.buttons"] = {
 }
 
 FAULTS["receiver.several"] = {
-    "buffer-of-512-bytes": Subtle(
-        "Reads only 512 bytes of a datagram, enough for four gamepads.",
-        alter("received", lambda _, data: data[:512]),
-    ),
     "last-axis-of-one-alone": Subtle(
         "Ignores the last axis if there are several gamepads.",
         returning(
@@ -146,6 +142,13 @@ FAULTS["receiver.several"] = {
         "Uses only the first gamepad of a message.",
         returning("messages", lambda found: [dict([*pads.items()][:1]) for pads in found]),
     ),
+}
+
+FAULTS["receiver.many"] = {
+    "buffer-of-512-bytes": Subtle(
+        "Reads only 512 bytes of a datagram, enough for four gamepads.",
+        alter("received", lambda _, data: data[:512]),
+    ),
     "low-bits": Subtle(
         "Has four buffers, and uses the two lowest bits of an index.",
         alter("pad", lambda _, index: str(int(index) % 4)),
@@ -156,6 +159,9 @@ FAULTS["receiver.several"] = {
     ),
     "first-digit": Subtle(
         "Uses only the first digit of an index.", alter("pad", lambda _, index: index[0])
+    ),
+    "a-kilobyte": Subtle(
+        "Ignores input of more than 1024 bytes.", _ignore(lambda _, data: len(data) > 1024)
     ),
 }
 
@@ -176,9 +182,6 @@ FAULTS["encoding.wider-forms"] = {
     ),
     "single-precision-unknown": Subtle(
         "Ignores input with floats of 32 bits.", _ignore(lambda _, data: b"lx\xca" in data)
-    ),
-    "a-kilobyte": Subtle(
-        "Ignores input of more than 1024 bytes.", _ignore(lambda _, data: len(data) > 1024)
     ),
 }
 
