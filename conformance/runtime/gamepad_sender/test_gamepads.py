@@ -29,6 +29,7 @@ from conformance.runtime.gamepad_sender.tester import (
     learn,
     pad,
     play,
+    state,
 )
 from conformance.runtime.shapes import GAMEPADS
 from conformance.runtime.tester import open_operated
@@ -66,10 +67,10 @@ def _count_pads(message: Message) -> int:
 async def test_index_of_two_digits(iut: Iut) -> None:
     """The index of the thirteenth gamepad is also a string, if the sender supports it."""
     async with open_operated(iut) as session:
-        await play(session, _12=pad(pressed=[1]))
         try:
+            await play(session, _12=pad(pressed=[1]))
             message = await session.expect(GAMEPADS, where=lambda m: _count_pads(m) > 0)
-        except Violation as missing:
+        except (Violation, Inconclusive) as missing:
             raise NotExercised(
                 "needs a sender that supports more than twelve gamepads"
             ) from missing
@@ -113,7 +114,7 @@ def _check_own(message: Message, index: str, states: Sequence[Any]) -> None:
     buttons or of axes.
     """
     own, *others = states
-    came = message.value["gamepads"][index]
+    came = state(message.value["gamepads"][index])
     if came != own:
         wrong = POSITION if came.get("btn") == own.get("btn") else PRESSED
         about = None if came in others else wrong
@@ -161,7 +162,7 @@ async def test_one_comes_and_goes(iut: Iut) -> None:
             where=lambda m: list(m.value.get("gamepads")) == ["1"],
             to="with gamepad 1 alone",
         )
-        alone = message.value["gamepads"]["1"]
+        alone = state(message.value["gamepads"]["1"])
         expected = f"another state of gamepad 1 than {short_json(before)}"
         check(alone != before, expected, f"received {short_json(alone)}", message.event)
 

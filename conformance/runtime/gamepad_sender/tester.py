@@ -25,6 +25,13 @@ def pad(*axes: float, pressed: Sequence[int] = ()) -> Pad:
     }
 
 
+def state(pad: Any) -> Any:
+    """Return the axes and buttons of a gamepad in a message; a sender can add other keys."""
+    if not isinstance(pad, dict) or mark(pad):
+        return pad
+    return {name: value for name, value in pad.items() if name in (*AXES, "btn")}
+
+
 async def play(session: Session, **pads: Pad) -> None:
     """Put the gamepads with these indices (`_0`, `_3`) into a state."""
     await run_operation(
@@ -54,7 +61,7 @@ async def expect_pad(
 
     def pad() -> Any:
         pads = latest[0].value.get("gamepads")
-        return pads.get(index, "no such gamepad") if isinstance(pads, dict) else pads
+        return state(pads.get(index, "no such gamepad")) if isinstance(pads, dict) else pads
 
     def is_right() -> bool:
         return isinstance(pad(), dict) and not mark(pad()) and holds(pad())

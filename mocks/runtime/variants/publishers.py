@@ -7,7 +7,7 @@ from typing import Any
 from mocks.deviations import Table, Variant, variant
 from mocks.runtime import gamepad_sender, log_publisher, update_publisher
 from mocks.runtime.values import in_all_parts, of_type, to_single
-from mocks.steps import alter, before, differing, having, instead, only, returning, skip, then
+from mocks.steps import alter, before, differing, fail, having, instead, only, returning, skip, then
 
 _OWN = "18446744073709551617"
 _TO_SINGLE = in_all_parts(of_type(float, to_single))
@@ -63,6 +63,24 @@ LOGS["log.context"] = {
 }
 
 PADS = Table(gamepad_sender.Sender)
+
+PADS["gamepad.form"] = {
+    "more-keys": Variant(
+        "Adds the name of a gamepad and the time to its map.",
+        returning("pad", lambda pad: {"id": "Pad", "time": time.time(), **pad}),
+    ),
+}
+
+PADS["gamepad.index"] = {
+    "four-gamepads": Variant(
+        "Refuses gamepads with an index above 3.",
+        before(
+            "gamepads",
+            fail(ValueError, "there are only four gamepads"),
+            lambda _, pads: any(int(index) > 3 for index in pads),
+        ),
+    ),
+}
 
 PADS["gamepad.axes-floats"] = {
     "whole-axes": Variant(
