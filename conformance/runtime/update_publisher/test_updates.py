@@ -23,7 +23,7 @@ from conformance.runtime.update_publisher.tester import (
     new_uids,
 )
 from conformance.session import Session
-from conformance.verdicts import Conclusion, Violation
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 
 VALUES: dict[str, Any] = {
     "yes": True,
@@ -36,8 +36,6 @@ VALUES: dict[str, Any] = {
     "numbers": [1, -2, 300],
     "reals": [0.5, -0.25, 0.1],
     "flags": [True, False],
-    "text": "ä€",
-    "long": "x" * 256,
     "a_parameter_whose_name_has_more_than_31_bytes": 1,
     "many": list(range(16)),
     "widths": [127, 128, 200, 255, 256, 65535, 65536, 2**31, -32, -33, -100, -128, -129],
@@ -55,13 +53,13 @@ CHANGED: dict[str, Any] = {
     "numbers": [1, -2, 299],
     "reals": [0.1, 0.2, 0.3],
     "flags": [False, False],
-    "text": "",
-    "long": "x" * 32,
     "a_parameter_whose_name_has_more_than_31_bytes": 2,
     "many": list(range(20, 4, -1)),
-    "widths": [-32768, -1, 2**32, 32768, 32767],
+    "widths": [-32768, -1, 2**32, 32768, 32767, 0, 1, -2, 31, 32, 63, 64, 2**40],
     "last": -101,
 }
+TEXTS = {"text": "ä€", "long": "x" * 256}
+OTHER_TEXTS = {"text": "", "long": "x" * 32}
 
 
 @requirement("update.form")
@@ -314,29 +312,49 @@ async def test_changes_of_two_devices(iut: Iut) -> None:
 
 @requirement("update.values")
 async def test_values(iut: Iut) -> None:
-    """Values keep their types: booleans, integers, floats, arrays of them, and text.
+    """Values keep their types: booleans, integers, floats, and arrays of them.
 
     Floats are compared within single precision, because a parameter can be a `float`.
     """
     one, *_ = new_uids()
     async with open_operated(iut) as session:
-        # The specification leaves open if the first values count as a change.
         await connect(session, one, VALUES)
-        known = KnownValues(session, one)
-        for before, values in ((VALUES, CHANGED), (CHANGED, VALUES)):
-            await change(session, one, values)
-            try:
-                await known.expect_values(values)
-            except Violation as missing:
-                came = {**before, **known.values()}
-                if all(
-                    is_same(before[name], came[name]) or is_same(values[name], came[name])
-                    for name in values
-                ):
-                    # The wrong values are still the old values: the change was not sent.
-                    about = "update.changed"
-                    raise Violation(missing.expected, missing.came, about) from missing
-                raise
+        await _check_values(session, one, VALUES, CHANGED)
+
+
+@requirement("update.values")
+async def test_texts(iut: Iut) -> None:
+    """Values that are text are sent as they are, if the publisher supports them."""
+    one, *_ = new_uids()
+    async with open_operated(iut) as session:
+        try:
+            await connect(session, one, TEXTS)
+        except Inconclusive as refused:
+            raise NotExercised("needs a publisher with parameters that are text") from refused
+        await _check_values(session, one, TEXTS, OTHER_TEXTS)
+
+
+async def _check_values(
+    session: Session, uid: str, values: dict[str, Any], others: dict[str, Any]
+) -> None:
+    """Raise Violation unless a device with ``values`` is sent with the others, and then with these.
+
+    The specification leaves open if the first values count as a change.
+    """
+    known = KnownValues(session, uid)
+    for before, now in ((values, others), (others, values)):
+        await change(session, uid, now)
+        try:
+            await known.expect_values(now)
+        except Violation as missing:
+            came = {**before, **known.values()}
+            if all(
+                is_same(before[name], came[name]) or is_same(now[name], came[name]) for name in now
+            ):
+                # The wrong values are still the old values: the change was not sent.
+                about = "update.changed"
+                raise Violation(missing.expected, missing.came, about) from missing
+            raise
 
 
 @requirement("update.values")

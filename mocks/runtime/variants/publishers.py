@@ -9,6 +9,7 @@ from mocks.runtime import gamepad_sender, log_publisher, update_publisher
 from mocks.runtime.values import in_all_parts, of_type, to_single
 from mocks.steps import alter, before, differing, fail, having, instead, only, returning, skip, then
 
+Values = dict[str, Any]
 _OWN = "18446744073709551617"
 _TO_SINGLE = in_all_parts(of_type(float, to_single))
 _WHOLE_FLOATS = of_type(float, int, lambda value: abs(value) < 2**53 and value.is_integer())
@@ -16,6 +17,18 @@ _WHOLE_FLOATS = of_type(float, int, lambda value: abs(value) < 2**53 and value.i
 
 def _rest(publisher: update_publisher.Publisher, *args: Any) -> None:
     time.sleep(publisher.period / 2)
+
+
+def _has_text(_: update_publisher.Publisher, uid: str, values: Values, *rest: Any) -> bool:
+    return any(isinstance(value, str) for value in values.values())
+
+
+def _has_other_length(publisher: update_publisher.Publisher, uid: str, values: Values) -> bool:
+    known = publisher.devices[uid]
+    return any(
+        isinstance(value, list) and len(value) != len(known.get(name, value))
+        for name, value in values.items()
+    )
 
 
 LOGS = Table(log_publisher.Publisher)
@@ -104,6 +117,14 @@ PADS["gamepad.each"] = {
 }
 
 UPDATES = Table(update_publisher.Publisher)
+
+UPDATES["update.values"] = {
+    "typed-by-a-catalog": Variant(
+        "Refuses text, and arrays of another length than the first value.",
+        before("connect", fail(ValueError, "text is no value"), _has_text),
+        before("change", fail(ValueError, "the length of an array is fixed"), _has_other_length),
+    ),
+}
 
 UPDATES["update.unchanged"] = {
     "all-values": Variant(
