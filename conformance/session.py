@@ -403,10 +403,20 @@ class Session(Wire):
         shown = [] if event is None else self.events[event : event + 1]
         return any(each.event == "closed" for each in shown)
 
+    def _is_cut_by_end(self, event: int | None) -> bool:
+        """True if the event of this index is the beginning of a message that the end cut off."""
+        if event is None or not self.is_end(event + 1):
+            return False
+        data, end = self.events[event : event + 2]
+        return data.message is None and data.sender == end.sender
+
     def excuse_end(self) -> None:
-        """Withdraw the judge's findings about the end, because an experiment shows its reason."""
-        found = self.judge.found
-        self.judge.found = [finding for finding in found if not self.is_end(finding.event)]
+        """Withdraw the judge's findings about the end, because its reason is known or lawful."""
+        self.judge.found = [
+            finding
+            for finding in self.judge.found
+            if not (self.is_end(finding.event) or self._is_cut_by_end(finding.event))
+        ]
 
     async def assert_alive(self, after: str) -> None:
         """Raise Violation if the IUT has crashed, by a signal or an unhandled error."""

@@ -19,6 +19,11 @@ def _rest(publisher: update_publisher.Publisher, *args: Any) -> None:
     time.sleep(publisher.period / 2)
 
 
+def _write_half_and_close(publisher: log_publisher.Publisher, data: bytes) -> None:
+    publisher.stream.write(data[: len(data) // 2])
+    publisher.stream.close()
+
+
 def _has_text(_: update_publisher.Publisher, uid: str, values: Values, *rest: Any) -> bool:
     return any(isinstance(value, str) for value in values.values())
 
@@ -32,6 +37,13 @@ def _has_other_length(publisher: update_publisher.Publisher, uid: str, values: V
 
 
 LOGS = Table(log_publisher.Publisher)
+
+LOGS["encoding.messagepack"] = {
+    "gives-up-slow-readers": Variant(
+        "Closes a connection inside a message if the reader has not read the previous ones.",
+        instead("write", _write_half_and_close, having("stream.is_behind")),
+    ),
+}
 
 LOGS["log.timestamp-separator"] = {
     "blank-in-timestamps": Variant(
