@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -30,6 +31,12 @@ TEXTS = [
     "ß" * 66_000,
 ]
 LOGGERS = ["runtime", "runtime.a.b", "runtime.device.smart_devices", "runtime.x" + ".y" * 20]
+TEXTS_OF_CONTEXT: list[dict[str, str]] = [
+    {"uid": "226673591177742970880"},
+    {"ä€": "😀", "with blank": "b", "with.dot": "1", "Capital": "2"},
+    {"event": "other", "level": "debug", "logger": "x", "timestamp": "y", "extra": "z"},
+    *({f"key{number}": str(number) for number in range(size)} for size in (15, 16, 20)),
+]
 CONTEXT: list[dict[str, Any]] = [
     {"uid": "226673591177742970880"},
     {
@@ -289,10 +296,27 @@ def _near(came: datetime, before: datetime, after: datetime) -> bool:
 
 @requirement("log.context")
 async def test_context(iut: Iut) -> None:
-    """Further values of a log call are in extra, under any names. Other keys are unaffected."""
+    """Further texts of a log call are in extra, under any names. Other keys are unaffected."""
+    await _check_context(iut, TEXTS_OF_CONTEXT)
+
+
+@requirement("log.context-values")
+async def test_context_values(iut: Iut) -> None:
+    """Values in extra keep their types, and can be nested."""
+    await _check_context(iut, CONTEXT)
+
+
+async def _check_context(iut: Iut, context: Sequence[Mapping[str, Any]]) -> None:
     async with open_publisher(iut) as publisher:
-        for number, extra in enumerate(CONTEXT):
-            message = await log_and_expect(publisher, f"step {number}", extra=extra, level="error")
+        for number, extra in enumerate(context):
+            try:
+                message = await log_and_expect(
+                    publisher, f"step {number}", extra=extra, level="error"
+                )
+            except Violation as missing:
+                # Whatever the context is, the message has to be published.
+                missing.requirement = missing.requirement or "log.each-once"
+                raise
             found = message.value.get("extra")
             values = found if isinstance(found, dict) else {}
             # The report contains only the wrong values, which can be few among many.
@@ -383,7 +407,7 @@ async def test_many(iut: Iut) -> None:
         left, logs = publisher.session.countdown("response"), 0
         while logs < _MAX_LOGS and (logs < _MIN_LOGS or left() > 0):
             level = LEVELS[2 + logs % 3]
-            await log(publisher, f"step {logs}", level=level, extra={"number": logs})
+            await log(publisher, f"step {logs}", level=level, extra={"number": str(logs)})
             logs += 1
         try:
             await expect_published(publisher, f"step {logs - 1}")
@@ -397,7 +421,7 @@ async def test_many(iut: Iut) -> None:
             given = extra.get("number") if isinstance(extra, dict) else extra
             for about, expected, came in (
                 ("log.level", LEVELS[2 + step % 3], message.value.get("level")),
-                ("log.context", step, given),
+                ("log.context", str(step), given),
             ):
                 if came != expected:
                     expectation = f"{short_json(expected)} in message {step} of {logs}"

@@ -87,6 +87,16 @@ LOGS["log.context"] = {
     ),
 }
 
+LOGS["log.context-values"] = {
+    "context-of-texts": Variant(
+        "Leaves out context that is null, and writes all other context as text.",
+        returning(
+            "context",
+            lambda extra: {name: str(value) for name, value in extra.items() if value is not None},
+        ),
+    ),
+}
+
 PADS = Table(gamepad_sender.Sender)
 
 PADS["gamepad.form"] = {

@@ -51,12 +51,15 @@ FAULTS["log.context"] = {
         "Replaces the level of the message by a context value named level.",
         returning("message", _with_own_level),
     ),
-    "context-as-text": Subtle(
-        "Writes nested values in the context as text.",
-        returning("context", in_members(lambda v: str(v) if isinstance(v, dict | list) else v)),
-    ),
     "keys-in-small-letters": Subtle(
         "Writes the names in the context in lower case.",
         returning("context", lambda context: {name.lower(): v for name, v in context.items()}),
+    ),
+}
+
+FAULTS["log.context-values"] = {
+    "context-as-text": Fault(
+        "Writes nested values in the context as text.",
+        returning("context", in_members(lambda v: str(v) if isinstance(v, dict | list) else v)),
     ),
 }
