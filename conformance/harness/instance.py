@@ -22,6 +22,8 @@ from conformance.judging.coverage import Tally
 from conformance.verdicts import NotExercised, Unreachable
 
 LOOPBACK = "127.0.0.1"
+TIME_ZONE = "Asia/Kolkata"
+"""The time zone of an IUT, far from UTC, so that a confusion of local time and UTC shows."""
 SLOW = "if it starts slowly, --timing startup=SECONDS gives it more time"
 _POLL = 0.005  # seconds between two attempts to connect to a starting server
 _MAX_FOLDER = 70  # bytes; the path of a unix socket in a longer folder would exceed 108 bytes
@@ -115,7 +117,7 @@ class Instance:
         over = self.configuration.upper_tester or self.role.upper_tester
         self.process = await Process.start(
             argv,
-            env=self.configuration.env,
+            env={"TZ": TIME_ZONE, **self.configuration.env},
             cwd=self.configuration.cwd,
             standard=over == "stdio" or self._is_on_stdio,
             sockets=self._sockets,

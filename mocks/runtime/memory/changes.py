@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from math import inf
 from typing import Any
 
@@ -174,6 +175,8 @@ TIME_OF_ASKING = (
 )
 TIME_OF_A_LOOK = instead("now", _looked)
 FRACTION_UNPADDED = instead("now", lambda _: _unpadded())
+# Python reads a time without a time zone as local time.
+UTC_AS_LOCAL_TIME = instead("now", lambda _: datetime.now(UTC).replace(tzinfo=None).timestamp())
 TIME_SINCE_THE_START = instead("now", lambda _: time.monotonic())
 
 

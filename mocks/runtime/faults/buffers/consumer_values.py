@@ -17,6 +17,7 @@ from mocks.runtime.memory.changes import (
     TIME_OF_A_LOOK,
     TIME_OF_ASKING,
     TIME_SINCE_THE_START,
+    UTC_AS_LOCAL_TIME,
     accessible,
     bound,
     cache_values,
@@ -326,6 +327,7 @@ FAULTS["set-value.timestamp"] = {
     "since-the-start": Subtle(
         "Writes timestamps that count from the start of the machine.", TIME_SINCE_THE_START
     ),
+    "utc-as-local-time": Subtle("Takes UTC for local time.", UTC_AS_LOCAL_TIME),
 }
 
 FAULTS["catalog.no-limit"] = {

@@ -13,6 +13,7 @@ from mocks.runtime.memory.changes import (
     TIME_OF_A_LOOK,
     TIME_OF_ASKING,
     UNCLAMPED,
+    UTC_AS_LOCAL_TIME,
     about,
     bound,
     keep_bits,
@@ -154,6 +155,7 @@ FAULTS["set-data.timestamp"] = {
     "asked-is-written": Subtle(
         "Writes timestamps of the time before it waited for the mutex.", *TIME_OF_ASKING
     ),
+    "utc-as-local-time": Subtle("Takes UTC for local time.", UTC_AS_LOCAL_TIME),
     "time-of-a-look": Subtle("Reads the clock only every five seconds.", TIME_OF_A_LOOK),
     "fraction-unpadded": Subtle(
         "Writes the microseconds of timestamps without leading zeros.", FRACTION_UNPADDED

@@ -10,7 +10,13 @@ from conformance.runtime.codec import Decoder, encode
 from conformance.runtime.shapes import NOTIFICATION
 from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.gamepad_receiver import AXES, Receiver
-from mocks.runtime.memory.changes import TIME_OF_ASKING, TIME_SINCE_THE_START, UNCLAMPED, bound
+from mocks.runtime.memory.changes import (
+    TIME_OF_ASKING,
+    TIME_SINCE_THE_START,
+    UNCLAMPED,
+    UTC_AS_LOCAL_TIME,
+    bound,
+)
 from mocks.runtime.memory.peer import Buffer
 from mocks.steps import (
     Change,
@@ -195,6 +201,7 @@ FAULTS["set-data.timestamp"] = {
     "since-the-start": Subtle(
         "Writes timestamps that count from the start of the machine.", TIME_SINCE_THE_START
     ),
+    "utc-as-local-time": Subtle("Takes UTC for local time.", UTC_AS_LOCAL_TIME),
     "asked-is-written": Subtle(
         "Writes timestamps of the time before it waited for the mutex.", *TIME_OF_ASKING
     ),

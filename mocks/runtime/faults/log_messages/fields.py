@@ -1,6 +1,6 @@
 """Faults of the log publisher about event, logger, level and timestamp."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table
@@ -110,8 +110,8 @@ FAULTS["log.timestamp"] = {
         "Writes the time of the first message in all messages.", _keep_time(timedelta())
     ),
     "local-time-as-utc": Subtle(
-        "Adds two hours to the time, but declares it as UTC.",
-        alter("timestamp", lambda _, now: now + timedelta(hours=2)),
+        "Writes the local time, but declares it as UTC.",
+        alter("timestamp", lambda _, now: now.astimezone().replace(tzinfo=UTC)),
     ),
     "ten-minutes-fast": Fault(
         "Uses a clock that is ten minutes fast, without an offset.",
