@@ -5,7 +5,6 @@ The services are simulated: there are no devices, and calls have no effect on ha
 
 import argparse
 import asyncio
-import itertools
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -46,11 +45,13 @@ async def sleep(seconds: Any) -> None:
     await asyncio.sleep(float(seconds))
 
 
-_calls = itertools.count(1)
+_calls = 0
 
 
-def count() -> int:
-    return next(_calls)
+def count(number: int = 1) -> int:
+    global _calls
+    _calls += number
+    return _calls
 
 
 PROCEDURES: Mapping[str, Procedure] = {

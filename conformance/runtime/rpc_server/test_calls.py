@@ -316,6 +316,25 @@ async def test_notifications_call(iut: Iut) -> None:
             before = after
 
 
+@requirement("rpc.notification-calls")
+async def test_arguments_of_notifications(iut: Iut) -> None:
+    """A notification passes its arguments to the procedure."""
+    async with iut.session() as session:
+        count = await find_procedure(iut, session, "count")
+        numbers = itertools.count(1)
+        before = await _count_of_calls(session, next(numbers), count)
+        error, after = await call(session, next(numbers), count, 5)
+        if error is not None or after != before + 5:
+            raise NotExercised(f"needs a procedure {count} that adds its argument")
+        for more in (7, 2):
+            await session.send(notification(count, more))
+            asked, came = await _count_when_settled(session, numbers, count, after + more)
+            wanted = after + more + asked
+            expected = f"the number {wanted} from {count} after a notification with {more}"
+            check(came == wanted, expected, f"received {came}")
+            after = came
+
+
 async def _count_when_settled(
     session: Session, numbers: Iterator[int], name: str, expected: int
 ) -> tuple[int, int]:

@@ -205,6 +205,10 @@ FAULTS["rpc.own-direction"] = {
 
 FAULTS["rpc.notification-calls"] = {
     "notifications-unheard": Fault("Ignores notifications.", skip("notification")),
+    "notifications-without-arguments": Subtle(
+        "Drops the arguments of notifications.",
+        alter("notification", lambda _, method, params: (method, [])),
+    ),
 }
 
 
