@@ -26,7 +26,10 @@ def pad(*axes: float, pressed: Sequence[int] = ()) -> Pad:
 
 
 def state(pad: Any) -> Any:
-    """Return the axes and buttons of a gamepad in a message; a sender can add other keys."""
+    """Return the axes and buttons of a gamepad in a message.
+
+    A sender can add other keys.
+    """
     if not isinstance(pad, dict) or mark(pad):
         return pad
     return {name: value for name, value in pad.items() if name in (*AXES, "btn")}

@@ -314,7 +314,7 @@ async def _check_context(iut: Iut, context: Sequence[Mapping[str, Any]]) -> None
                     publisher, f"step {number}", extra=extra, level="error"
                 )
             except Violation as missing:
-                # Whatever the context is, the message has to be published.
+                # The message has to be published with any context.
                 missing.requirement = missing.requirement or "log.each-once"
                 raise
             found = message.value.get("extra")

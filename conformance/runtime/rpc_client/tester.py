@@ -69,8 +69,10 @@ class Caller(Connections):
             return not self._own(message)
         session, before = self._latest[name]
         answered = self._ids[session, before.value[1]]
-        waited = answered is None or message.event < answered
-        late = message.at - before.at > session.seconds("quiet") / 2
+        # A client can send waiting calls again after it has reconnected.
+        again = not any(each is message for each in session.received)
+        waited = answered is None or (not again and message.event < answered)
+        late = again or message.at - before.at > session.seconds("quiet") / 2
         return not (waited and late and self._came[name] == self._called[name])
 
     def begin(self, method: str, *params: Any, **more: Any) -> asyncio.Task[Answer]:
@@ -391,6 +393,15 @@ class Caller(Connections):
             came = f"it had the result {short_json(answer.result)}"
             raise Violation(f"the call to fail after {after}", came, about)
         return answer.error
+
+    def is_sent_again(self, call: Call) -> bool:
+        """Return True if another connection has received the same request."""
+        others = (session for session in self.sessions if session is not call.session)
+        return any(
+            message.name == REQUEST and message.value[2:] == call.request.value[2:]
+            for session in others
+            for message in session.received
+        )
 
     async def check_works(self, after: str) -> None:
         """Raise Violation unless another call succeeds.

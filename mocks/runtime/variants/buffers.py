@@ -372,7 +372,7 @@ CONSUMER["robustness.odd-operations"] = {
 
 @variant("cycles-by-itself", of="cycle.dev-read")
 class CyclesByItself(Owner):
-    """Runs a cycle for every device all the time, not only upon the operation cycle."""
+    """Runs a cycle for every device all the time, not only on request."""
 
     def operations(self) -> dict[str, Operation]:
         self.cycling = asyncio.ensure_future(self.run_cycles())

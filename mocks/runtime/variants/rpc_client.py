@@ -170,3 +170,34 @@ class Polls(Client):
     def gone(self) -> None:
         self.polling.cancel()
         super().gone()
+
+
+@variant("sends-again", of="robustness.no-response", needs={"transport": "tcp"})
+class SendsAgain(Client):
+    """Reconnects after the end of a connection, and sends all waiting calls again."""
+
+    def __init__(self, patience: float) -> None:
+        super().__init__(patience)
+        self.unanswered: dict[int, Any] = {}
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        self.unanswered[number] = super().request(number, method, params)
+        return self.unanswered[number]
+
+    def forget(self, number: int) -> None:
+        super().forget(number)
+        del self.unanswered[number]
+
+    def opened(self) -> None:
+        super().opened()
+        for request in self.unanswered.values():
+            self.send(request)
+
+    def gone(self) -> None:
+        self.reconnecting = asyncio.ensure_future(self.reconnect())
+
+    async def reconnect(self) -> None:
+        with contextlib.suppress(OSError):
+            stream = await zeromq.connect(self.address)
+            self.decoder, self.ended = self.make_decoder(), False
+            await self.run(stream)
