@@ -9,6 +9,7 @@ import errno
 import os
 import platform
 import struct
+import sys
 import threading
 from collections.abc import Callable
 
@@ -26,6 +27,7 @@ _OWNER_DIED, _OWNER = 1 << 30, (1 << 30) - 1
 _KIND_ROBUST, _KIND_SHARED = 16, 128
 # Allowed kinds: type, robust, inherits priority, shared, not elided.
 _KINDS = 3 | _KIND_ROBUST | 32 | _KIND_SHARED | 512
+_MUSL_KINDS = 3 | 4 | 8  # type, robust, inherits priority; 128 means shared, as in glibc
 # The futex, which waiting processes also change but never clear, and the fields that only the owner
 # changes.
 _FIELDS = struct.Struct("=i16s4x16s")
@@ -77,6 +79,10 @@ class BrokenMutex(Exception):
     """The memory cannot be used as a mutex; the text is the system's message."""
 
 
+class ForeignMutex(BrokenMutex):
+    """The mutex belongs to another C library, so this process cannot lock it."""
+
+
 class WrittenOver(BrokenMutex):
     """Another process overwrote a mutex while this thread had locked it."""
 
@@ -98,6 +104,8 @@ def trylock(address: int) -> bool:
     If the owner of a robust mutex has exited, the mutex is made consistent and locked. Raises
     BrokenMutex.
     """
+    if _GNU and _is_of_musl(address):
+        raise ForeignMutex("the mutex is one of musl, and this machine's C library is glibc")
     if _GNU and not _harmless(address):
         raise BrokenMutex("the bytes at this address are not a mutex")
     _held.restore()
@@ -142,6 +150,17 @@ def _is_locked_by(address: int, code: int) -> bool:
     _held.bytes[address] = b""
     _held.save()
     return True
+
+
+def _is_of_musl(address: int) -> bool:
+    """Return whether the memory is a free, shared mutex of musl.
+
+    Its first word is the kind. In a mutex of glibc this word is the thread that has locked it, and
+    a shared one has its kind at another offset.
+    """
+    data = memory(address)
+    kind = int.from_bytes(data[:4], sys.byteorder)
+    return kind & ~_MUSL_KINDS == _KIND_SHARED and not any(data[4:])
 
 
 def _harmless(address: int) -> bool:

@@ -221,6 +221,13 @@ def test_rubbish_for_a_mutex() -> None:
     subprocess.run([sys.executable, "-c", RUBBISH], check=True, timeout=120)
 
 
+def test_a_mutex_of_musl_is_known() -> None:
+    shared = (128).to_bytes(4, sys.byteorder)
+    memory = ctypes.create_string_buffer(shared + bytes(mutex.SIZE - len(shared)))
+    with pytest.raises(mutex.ForeignMutex):
+        mutex.trylock(ctypes.addressof(memory))
+
+
 @pytest.mark.parametrize("robust", [False, True])
 @pytest.mark.parametrize("by", [b"\x55" * mutex.SIZE, bytes(4)], ids=["noise", "free"])
 def test_a_mutex_written_over_while_it_is_held(by: bytes, robust: bool) -> None:

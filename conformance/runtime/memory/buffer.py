@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.harness import memory
 from conformance.harness.memory import Locked, NoObject, SharedObject, Shortened
-from conformance.mutex import BrokenMutex, WrittenOver
+from conformance.mutex import BrokenMutex, ForeignMutex, WrittenOver
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.layout import Field, Layout
 from conformance.runtime.memory.samples import fill_values
-from conformance.verdicts import Violation
+from conformance.verdicts import NotExercised, Violation
 
 if TYPE_CHECKING:
     from conformance.runtime.memory.tester import Tester
@@ -157,6 +157,8 @@ class Buffer:
                 f"it was still held after {session.now - asked:.1f} s",
                 RELEASED,
             ) from None
+        except ForeignMutex as error:
+            raise NotExercised(f"needs an IUT with the C library of the tests: {error}") from error
         except WrittenOver as error:
             expected = f"the mutex of {self.name} to stay unchanged while the tester holds it"
             raise Violation(expected, str(error), "operations.mutex") from error
