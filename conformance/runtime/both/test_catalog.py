@@ -63,7 +63,7 @@ async def test_styles_of_yaml(iut: Iut) -> None:
 
 @requirement("catalog.yaml-flow")
 async def test_flow_style(iut: Iut) -> None:
-    """Flow style and anchors are accepted, for a word and for a list."""
+    """Flow style, anchors, and other spellings of booleans are accepted."""
     await check_understood(iut, "flow.yaml", "catalog.yaml-flow")
 
 

@@ -115,6 +115,10 @@ FAULTS["catalog.yaml-flow"] = {
     "block-style-only": Fault(
         "Refuses a catalog in flow style.", _refuse_text("expected block style; received {", b"{")
     ),
+    "small-booleans": Subtle(
+        "Takes only true and false for booleans.",
+        _refuse_text("readable: expected a boolean", b" True"),
+    ),
     "lists-used-up": Subtle(
         "Empties a list of parameters after its use, so its YAML aliases are empty.",
         Change("read_catalog", _read_lists_once),
