@@ -419,12 +419,16 @@ class Session(Wire):
         ]
 
     async def assert_alive(self, after: str) -> None:
-        """Raise Violation if the IUT has crashed, by a signal or an unhandled error."""
+        """Raise Violation if the IUT has crashed, by a signal or an unhandled error.
+
+        A process that exchanges datagrams has no stream to close, so each exit counts.
+        """
         await self.settle_process()
-        if self.instance.process and self.instance.process.has_crashed:
+        process = self.instance.process
+        if process and (process.exit if self._link.datagrams else process.has_crashed):
             raise Violation(
                 f"the {self.role.name} to survive {after}",
-                f"the process crashed{self.instance.describe_end()}",
+                f"the process ended{self.instance.describe_end()}",
             ).shown_in(self)
 
     async def break_off(self) -> None:

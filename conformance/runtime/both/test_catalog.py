@@ -26,7 +26,8 @@ async def check_understood(iut: Iut, name: str | Path, requirement: str) -> None
             except Violation as plain:
                 if plain.requirement == found.requirement:
                     raise found from plain
-            raise Violation(found.expected, found.came, requirement, found.event) from found
+            found.requirement = requirement
+            raise
 
 
 async def is_refused(iut: Iut, name: str, type_: str = "sensor") -> bool:

@@ -255,8 +255,7 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
                 "the server closes a connection that is opened while it serves another"
             ) from None
         if not await iut.cached("a later client is answered", has_answered):
-            about = "rpc.each-answered"
-            raise Violation(missing.expected, missing.came, about) from missing
+            missing.requirement = "rpc.each-answered"
         raise
 
 
@@ -280,8 +279,7 @@ async def blame_errors(iut: Iut) -> AsyncIterator[None]:
         yield
     except Violation as wrong:
         if wrong.event is None and not await iut.cached("a request after an error", has_answered):
-            about = "rpc.each-answered"
-            raise Violation(wrong.expected, wrong.came, about) from wrong
+            wrong.requirement = "rpc.each-answered"
         raise
 
 
@@ -301,7 +299,7 @@ async def blame_pieces(iut: Iut) -> AsyncIterator[None]:
         yield
     except Violation as wrong:
         if not await iut.cached("a request in pieces is answered", has_answered):
-            raise Violation(wrong.expected, wrong.came, SEGMENTATION, wrong.event) from wrong
+            wrong.requirement = SEGMENTATION
         raise
 
 

@@ -142,8 +142,8 @@ async def expect_listed(
                 missing.expected, f"received no further update; {missing.came}"
             ) from missing
         others = updates and among(updates[-1]).keys() - set(uids)
-        wrong = form if others else missing_entry
-        raise Violation(missing.expected, missing.came, wrong) from missing
+        missing.requirement = form if others else missing_entry
+        raise
 
 
 def check_in_each(session: Session, uid: str, since: Message) -> None:
