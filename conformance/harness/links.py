@@ -23,6 +23,9 @@ _NARROW, _SEGMENT = 1024, 128
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}
 _LISTENS = "0A"  # state of a listening socket in the tables of TCP
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # linger of 0 s, which turns a close into a reset
+# connections that wait to be accepted: more than a test asks for at a time. Linux answers further
+# ones with SYN cookies, and can then lose the first bytes that they carry.
+_BACKLOG = 1024
 _SETTLE = 0.5  # seconds to wait until the peer reads a piece of a split write
 # seconds to wait instead after the peer did not read in `_SETTLE`, until it has read everything
 _SHORT_SETTLE = 0.02
@@ -317,10 +320,14 @@ class Listener:
         """Listen at an address; port 0 lets the system choose. Raises OSError."""
         where = parse_address(address)
         if isinstance(where, str):
-            self._server = await asyncio.start_unix_server(self._accept, where, limit=CHUNK)
+            self._server = await asyncio.start_unix_server(
+                self._accept, where, limit=CHUNK, backlog=_BACKLOG
+            )
             self.address = address
         else:
-            self._server = await asyncio.start_server(self._accept, *where, limit=CHUNK, ssl=tls)
+            self._server = await asyncio.start_server(
+                self._accept, *where, limit=CHUNK, ssl=tls, backlog=_BACKLOG
+            )
             port = self._server.sockets[0].getsockname()[1]
             self.address = f"{where[0]}:{port}"
         return self

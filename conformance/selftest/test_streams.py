@@ -75,6 +75,23 @@ async def test_who_breaks_off_resets_the_connection() -> None:
         peer.recv(1)
 
 
+async def test_many_connections_can_begin_while_the_suite_is_busy() -> None:
+    """Each of them is accepted, and none loses its first bytes."""
+    listener = await links.Listener().start("127.0.0.1:0")
+    where = ("127.0.0.1", int(listener.address.rpartition(":")[2]))
+    with contextlib.ExitStack() as peers:
+        for number in range(300):
+            # Without an event loop that accepts, the system keeps the connections.
+            peer = peers.enter_context(socket.create_connection(where, timeout=0.5))
+            peer.sendall(b"abc")
+            peer.sendall(b"%03d" % number)
+        for number in range(300):
+            link = await listener.accept()
+            assert await link.read_exactly(6) == b"abc%03d" % number
+            await link.close()
+    await listener.close()
+
+
 async def test_a_connection_of_which_nothing_came_is_a_look() -> None:
     """An empty connection is only a probe, so the peer's next connection is its session."""
     listener = await links.Listener().start("127.0.0.1:0")
