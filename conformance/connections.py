@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import Unreachable
+from conformance.verdicts import Unreachable, Violation
 from conformance.wire import Message
 
 _POLL = 0.005  # seconds between two checks of all connections: much shorter than any response time
@@ -87,11 +87,22 @@ class Connections:
                 # The IUT can open another connection for the message.
                 await asyncio.wait({elsewhere}, timeout=self.session.seconds("response"))
             if not elsewhere.done() or (here.done() and not here.exception()):
-                return await here
+                try:
+                    return await here
+                except Violation as missing:
+                    if begun := self._unfinished_elsewhere(missing):
+                        raise begun from missing
+                    raise
             self.session = elsewhere.result()
         finally:
             await cancel_all([here, elsewhere])
         return await on(self.session)
+
+    def _unfinished_elsewhere(self, missing: Violation) -> Violation | None:
+        """Return the violation that another connection received only the beginning of a message."""
+        others = (session for session in self.sessions if session is not self.session)
+        found = (session.unfinished_message(missing.expected or "") for session in others)
+        return next(filter(None, found), None)
 
     async def _other_with(self, names: Sequence[str], where: Callable[[Message], bool]) -> Session:
         """Return another connection that has received such a message."""

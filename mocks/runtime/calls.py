@@ -5,7 +5,9 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from mocks.steps import Change, Function, When, alter, always, instead, returning
+from mocks import zeromq
+from mocks.runtime.rpc_client import Client
+from mocks.steps import Change, Function, When, alter, always, instead, returning, with_changes
 
 NIL = When(lambda _, number, error, result: error is None and result is None)
 """If the step is about a success without a result."""
@@ -47,3 +49,21 @@ async def _call_in_turn(usual: Function, client: Any, *args: Any) -> Any:
 
 CALL_IN_TURN = Change("call", _call_in_turn)
 """Make a call only after the previous one has ended."""
+
+
+def call_apart(*changes: Change) -> Change:
+    """Open a connection for each call, of a client with these changes."""
+
+    async def call(client: Any, *args: Any) -> Any:
+        other, stream = (
+            with_changes(Client, changes)(client.patience),
+            await zeromq.connect(client.address),
+        )
+        running = asyncio.ensure_future(other.run(stream))
+        try:
+            return await other.call(*args)
+        finally:
+            stream.close()
+            await running
+
+    return instead("call", call)

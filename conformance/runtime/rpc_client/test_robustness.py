@@ -132,10 +132,10 @@ async def test_no_response(iut: Iut) -> None:
         # The next call can have the same id.
         await caller.session.wait_until_taken()
         try:
-            await caller.check_works("a call without a response")
+            await caller.check_works("a call without a response", call)
         except Violation as violation:
             violation.shown_in(caller.session, iut.sessions)
-            if await _fails_after_unknown_ids(iut):
+            if violation.requirement != "rpc.matching" and await _fails_after_unknown_ids(iut):
                 violation.requirement = "robustness.unknown-ids"
             raise
 

@@ -403,16 +403,24 @@ class Caller(Connections):
             for message in session.received
         )
 
-    async def check_works(self, after: str) -> None:
+    async def check_works(self, after: str, late: Call | None = None) -> None:
         """Raise Violation unless another call succeeds.
 
-        A client that has closed its only connection is not checked.
+        A client that has closed its only connection is not checked. ``late`` is an earlier call
+        with the result "late". If the other call has this result, rpc.matching is violated.
         """
         if self.session.ended and len(self.sessions) == 1:
             return
         call = await self.call("still", after, requirement=None)
         await call.respond(None, "works")
-        await self.check_succeeds(call, "works", f"its response, sent after {after}")
+        try:
+            await self.check_succeeds(call, "works", f"its response, sent after {after}")
+        except Violation as wrong:
+            ended = call.running.done() and not call.running.exception()
+            took = call.running.result().result if ended else None
+            if late and late.number != call.number and took == "late":
+                wrong.requirement = "rpc.matching"
+            raise
 
     async def close(self) -> None:
         await cancel_all(self._running)

@@ -8,9 +8,8 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.runtime.codec import IDS
 from conformance.runtime.shapes import REQUEST
-from mocks import zeromq
 from mocks.deviations import Table, Variant, variant
-from mocks.runtime.calls import CALL_IN_TURN
+from mocks.runtime.calls import CALL_IN_TURN, call_apart
 from mocks.runtime.messages import named
 from mocks.runtime.rpc_client import CallFailed, Client
 from mocks.runtime.values import is_within_single, of_type, to_single
@@ -42,16 +41,6 @@ def _call_within(seconds: float) -> Change:
 def _is_malformed(_: Client, value: Any) -> bool:
     formed = isinstance(value, list) and len(value) == 4 and value[0] == 1
     return not formed or type(value[1]) is not int
-
-
-async def _call_apart(client: Client, *call: Any) -> Any:
-    other, stream = Client(client.patience), await zeromq.connect(client.address)
-    running = asyncio.ensure_future(other.run(stream))
-    try:
-        return await other.call(*call)
-    finally:
-        stream.close()
-        await running
 
 
 async def _call_twice(usual: Function, client: Client, *call: Any) -> Any:
@@ -134,7 +123,7 @@ VARIANTS["robustness.malformed-responses"] = {
 VARIANTS["rpc.matching"] = {
     "a-connection-for-each": Variant(
         "Opens a connection for each call; the first connection is never used for calls.",
-        instead("call", _call_apart),
+        call_apart(),
     ),
 }
 

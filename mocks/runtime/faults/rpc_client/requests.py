@@ -1,6 +1,7 @@
 """Faults of the RPC client about its requests and notifications."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +9,7 @@ from conformance.codec import Frame
 from conformance.runtime.codec import encode
 from conformance.runtime.shapes import REQUEST, RESPONSE
 from mocks.deviations import Fault, Subtle, Table
-from mocks.runtime.calls import CALL_IN_TURN
+from mocks.runtime.calls import CALL_IN_TURN, call_apart
 from mocks.runtime.messages import named
 from mocks.runtime.rpc_client import Client
 from mocks.runtime.values import of_type, to_bin
@@ -49,6 +50,10 @@ def _params(change: Callable[[list[Any]], Any], step: str = "request") -> Change
 
 def _each_param(change: Callable[[Any], Any]) -> Change:
     return _params(lambda params: [*map(change, params)])
+
+
+def _with_lengths_turned_round(data: bytes) -> bytes:
+    return re.sub(b"\xda(.)(.)", b"\xda\\2\\1", data, flags=re.DOTALL)
 
 
 def _without_empty_params(message: list[Any]) -> list[Any]:
@@ -127,6 +132,10 @@ FAULTS["encoding.messagepack"] = {
     "header-turned-round": Fault(
         "Writes the length of an array in two bytes, in little-endian order.",
         _data(lambda data: b"\xdc" + (data[0] & 15).to_bytes(2, "little") + data[1:]),
+    ),
+    "long-lengths-turned-round": Subtle(
+        "Opens a connection for each call, and writes lengths of two bytes in little-endian order.",
+        call_apart(_data(_with_lengths_turned_round)),
     ),
 }
 

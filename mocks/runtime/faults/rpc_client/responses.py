@@ -33,6 +33,15 @@ def _compare_ids(size: int) -> Change:
     )
 
 
+def _keep(client: Any, value: Any) -> None:
+    client.kept = value[2:]
+
+
+def _take_kept(client: Any, number: int, *_: Any) -> None:
+    if kept := vars(client).pop("kept", None):
+        client.response(number, *kept)
+
+
 def _read(change: Callable[[Any, Any], tuple[Any, Any]]) -> Change:
     """Read another error and another result."""
     return alter("response", lambda _, number, *response: (number, *change(*response)))
@@ -72,6 +81,11 @@ FAULTS["rpc.matching"] = {
     "last-comes-first": Subtle(
         "Assigns a response to the latest call.",
         _assign(lambda client, _: reversed(client.waiting)),
+    ),
+    "late-for-the-next": Subtle(
+        "Assigns a response to the next call if no call waits for it.",
+        instead("passed_over", _keep),
+        before("request", _take_kept),
     ),
     "ids-of-eight-bits": Subtle("Compares only the lowest eight bits of ids.", _compare_ids(2**8)),
     "ids-of-three-bits": Subtle("Compares only the lowest three bits of ids.", _compare_ids(2**3)),
