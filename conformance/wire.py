@@ -31,6 +31,7 @@ MULTI_READ_SENDS = (AT_LENGTH, IN_PIECES, JOINED) = (
 """Ways to send after which the receiver needs several reads, or reads several messages at once."""
 PART = "a part of a message"
 BREAK = "a reset of a connection"
+CLOSE = "the end of a connection"
 _LARGE = 512  # bytes from which a decoded message is worth packing
 _UNPACKED = 64  # latest messages that are not packed, because tests mostly read these
 _BEGINNING = 256  # bytes that are enough to recognise the protocol of a stream

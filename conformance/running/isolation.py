@@ -28,7 +28,7 @@ from conformance.running.reduction import (
 from conformance.running.testbed import Testbed
 from conformance.running.transcripts import Transcripts
 from conformance.verdicts import Conclusion, Verdict
-from conformance.wire import NOISE, PART
+from conformance.wire import CLOSE, NOISE, PART
 
 PARALLEL = 3  # experiments at a time: more would make each of them slower on two cores
 REDUCTIONS = 6  # reductions of sessions in one run, so that a run has a bound
@@ -124,12 +124,17 @@ class Isolation:
             same += 1
         return min(same, len(steps) - 1)
 
-    async def play(self, subject: EndedSession, steps: Sequence[Step]) -> ReplayResult:
-        """Play these steps against a fresh instance, and return how the IUT ends the session."""
+    async def play(
+        self, subject: EndedSession, steps: Sequence[Step], patient: bool = False
+    ) -> ReplayResult:
+        """Play these steps against a fresh instance, and return how the IUT ends the session.
+
+        ``patient`` is explained by `Player.play`.
+        """
         player = Player(Iut(self._testbed, ""), subject)
         async with self._room:
             with contextlib.suppress(Conclusion, TimeoutError):
-                await player.play(steps)
+                await player.play(steps, patient)
         return ReplayResult(player.end, tuple(player.sessions.values()))
 
     def _write(self, result: Result, sessions: Sessions, culprit: Step) -> tuple[str, int | None]:
@@ -168,7 +173,7 @@ class Isolation:
         for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].id)):
             for name in affected_requirements(pair[1], culprit.way):
                 cheapest.setdefault(name, pair)
-        maskable = culprit.label not in (NOISE, PART) and len(cheapest) > 1
+        maskable = culprit.label not in (CLOSE, NOISE, PART) and len(cheapest) > 1
         again: dict[str, Result] = {}
         if maskable:
             chosen = {pair[1].id: pair[0] for pair in cheapest.values()}

@@ -5,7 +5,9 @@ smallest session is the culprit. Three controls must agree:
 
 - the full session ends in the same way again
 - the smallest session ends in the same way twice
-- the session without the culprit continues
+- the session without the culprit continues, at least until the time of the end
+
+If that session ends later by itself, the search begins again and waits as long after each replay.
 """
 
 import asyncio
@@ -19,7 +21,7 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut, Sessions
 from conformance.running.results import end_of
 from conformance.session import Session
-from conformance.wire import NOISE, PART
+from conformance.wire import CLOSE, NOISE, PART
 
 REPLAYS = 40  # replays of one reduction; 20 suffice for 1000 messages with one culprit
 REPLAY_TIME = 2.0  # seconds that a replay can take after its latest connection
@@ -32,7 +34,8 @@ class Step:
     """A step of our side: a message, an operation, or the end of our stream.
 
     ``connection`` counts from 0. ``turn``: the IUT sent something on this connection after the
-    previous step. ``answers``: the number of operations that the IUT had answered before.
+    previous step. ``answers``: the number of operations that the IUT had answered before. ``left``:
+    the time from this step to the end of the session, in seconds.
     """
 
     connection: int
@@ -44,13 +47,13 @@ class Step:
     closes: bool = False
     turn: bool = False
     answers: int = 0
+    left: float = 0.0
 
 
 @dataclass(frozen=True)
 class EndedSession:
     """A session that the IUT ended, with the facts that an experiment needs.
 
-    - ``pause``: the time from our last step to the end, in seconds
     - ``start``: the time from the connection to the IUT's first message, in seconds
     - ``channels``: the channel of each connection
     - ``connection``: the number of the connection that ended
@@ -63,7 +66,6 @@ class EndedSession:
     steps: tuple[Step, ...]
     channels: tuple[str, ...]
     program: str | None
-    pause: float
     start: float
     connection: int = 0
 
@@ -79,16 +81,14 @@ class EndedSession:
             if end is None or end.lawful or not affected_requirements(result, end.way):
                 continue
             siblings = tuple(each for each in sessions if each.instance is session.instance)
-            steps, pause = _steps(siblings, session)
             first = (each.received[0].at for each in siblings if each.received)
             return cls(
                 test,
                 iut,
                 end,
-                steps,
+                _steps(siblings, session),
                 tuple(_channel(each) for each in siblings),
                 session.instance.program,
-                pause,
                 next(first, 0.0),
                 siblings.index(session),
             )
@@ -110,8 +110,8 @@ def _channel(session: Session) -> str:
     return session.peer if session.peer in session.role.channels else ""
 
 
-def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]:
-    """Our steps in the sessions with one instance, in order of time, and the pause to the end."""
+def _steps(sessions: Sessions, ended: Session) -> tuple[Step, ...]:
+    """Our steps in the sessions with one instance, in order of time."""
     entries: list[tuple[float, int, Step]] = []
     answered: list[float] = []
     closed = (e.at for e in ended.events if e.event == "closed" and e.sender == ended.role.name)
@@ -147,13 +147,14 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
                 if rest:
                     entries.append((at, number, Step(number, PART, rest)))
                     rest = b""
-                entries.append((at, number, Step(number, "closed", closes=True)))
+                entries.append((at, number, Step(number, CLOSE, closes=True)))
         if rest:
             entries.append((latest, number, Step(number, PART, rest, turn=before)))
     entries.sort(key=lambda each: each[0])
-    last = entries[-1][0] if entries else over
-    steps = (replace(step, answers=sum(t <= at for t in answered)) for at, _, step in entries)
-    return tuple(steps), max(over - last, 0.0)
+    return tuple(
+        replace(step, answers=sum(t <= at for t in answered), left=max(over - at, 0.0))
+        for at, _, step in entries
+    )
 
 
 def affected_requirements(result: Result, way: tuple[str, str]) -> list[str]:
@@ -185,10 +186,18 @@ class Player:
         if ended:
             return end_of(ended, sessions)
         end = end_of(sessions[0], sessions) if sessions else None
-        return end if end and end.crashed else None
+        if end and end.crashed:
+            return end
+        process = sessions[0].instance.process if sessions else None
+        # The process ended before that connection began, so the connection cannot continue.
+        return self._subject.end if process and process.early_exit else None
 
-    async def play(self, steps: Sequence[Step]) -> None:
-        """Play the steps; the time limit begins again with each connection."""
+    async def play(self, steps: Sequence[Step], patient: bool = False) -> None:
+        """Play the steps; the time limit begins again with each connection.
+
+        Then wait for the end as long as the last of all steps needed; if ``patient``, as long as
+        the last of these steps needed.
+        """
         async with (
             self._limit,
             self._iut.instance(self._subject.program) as instance,
@@ -202,7 +211,7 @@ class Player:
                     await self._step(step, instance, stack)
                     if self._is_over(instance):
                         break
-                await self._end(instance)
+                await self._end(instance, (steps if patient else self._subject.steps)[-1])
             finally:
                 for task in self._operations:
                     task.cancel()
@@ -252,10 +261,10 @@ class Player:
         process, ended = instance.process, self.sessions.get(self._subject.connection)
         return bool(process and process.exit) or bool(ended and ended.ended)
 
-    async def _end(self, instance: Instance) -> None:
-        """Wait for the end, up to twice as long as it took in the session."""
+    async def _end(self, instance: Instance, last: Step) -> None:
+        """Wait for the end, up to twice as long as it took after this step in the session."""
         starting = 0.0 if any(s.received for s in self.sessions.values()) else self._subject.start
-        within = max(_MIN_END_TIME, 2 * self._subject.pause) + 2 * starting
+        within = max(_MIN_END_TIME, 2 * last.left) + 2 * starting
         ended = self.sessions.get(self._subject.connection)
         waits = [asyncio.create_task(ended.until_closed(within))] if ended else []
         if instance.process:
@@ -269,8 +278,8 @@ class Player:
             await session.settle_process()
 
 
-Play = Callable[[EndedSession, Sequence[Step]], Awaitable[ReplayResult]]
-"""Plays steps of a session against a fresh instance."""
+Play = Callable[[EndedSession, Sequence[Step], bool], Awaitable[ReplayResult]]
+"""Plays steps of a session against a fresh instance; the last argument is True to be patient."""
 
 
 class Reduction:
@@ -282,13 +291,14 @@ class Reduction:
         """The sessions of the latest replay that ended in the same way."""
         self._play = play
         self._subject = subject
+        self._patient = False
 
     async def _does_end(self, steps: Sequence[Step]) -> bool:
         """True if these steps end the session in the same way."""
         if self.replays >= REPLAYS:
             return False
         self.replays += 1
-        played = await self._play(self._subject, steps)
+        played = await self._play(self._subject, steps, self._patient)
         if not played.ends_like(self._subject.end):
             return False
         self.latest = played.sessions
@@ -299,7 +309,7 @@ class Reduction:
 
         ``opening`` is the number of first steps that a smoke session also has.
         """
-        steps = self._subject.steps
+        steps, whole_opening = self._subject.steps, opening
         if not steps or not await self._does_end(steps):
             return ()
         if opening and await self._does_end(steps[:opening]):
@@ -315,9 +325,14 @@ class Reduction:
         if not before:
             return smallest
         latest = self.latest
-        ends_without_culprit = await self._does_end(before)
+        if await self._does_end(before):
+            return ()
+        if not self._patient and before[-1].left > _MIN_END_TIME:
+            self._patient = True
+            if await self._does_end(before):
+                return await self.smallest_session(whole_opening)
         self.latest = latest
-        return () if ends_without_culprit else smallest
+        return smallest
 
     async def _shortest_prefix(self, steps: Sequence[Step], continues: int) -> int:
         """The length of the shortest prefix that ends the session.

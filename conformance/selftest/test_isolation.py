@@ -55,7 +55,9 @@ class Simulated(Isolation):
         """The latest session that the IUT has ended."""
         self.masked: list[tuple[str, str]] = []
 
-    async def play(self, subject: EndedSession, steps: Sequence[Step]) -> ReplayResult:
+    async def play(
+        self, subject: EndedSession, steps: Sequence[Step], patient: bool = False
+    ) -> ReplayResult:
         labels = [step.label for step in steps]
         self.played.append(labels)
         if not self._dies(labels):
@@ -78,7 +80,7 @@ def session(test: str, *labels: str, end: End = DEATH) -> EndedSession:
     """Return a session of a test in which these messages were sent before the end."""
     steps = tuple(Step(0, label, label.encode(), label) for label in labels)
     iut: Any = SimpleNamespace()
-    return EndedSession(SimpleNamespace(id=test), iut, end, steps, ("",), None, 0.0, 0.0)
+    return EndedSession(SimpleNamespace(id=test), iut, end, steps, ("",), None, 0.0)
 
 
 def met(test: str, requirement: str = MIDDLE, end: End = DEATH) -> Result:
@@ -147,7 +149,9 @@ def test_a_control_that_does_not_end_claims_nothing() -> None:
 
 def test_another_end_is_not_the_same() -> None:
     class Another(Simulated):
-        async def play(self, subject: EndedSession, steps: Sequence[Step]) -> ReplayResult:
+        async def play(
+            self, subject: EndedSession, steps: Sequence[Step], patient: bool = False
+        ) -> ReplayResult:
             return ReplayResult(CLOSE, ())
 
     assert isolated(Another(lambda sent: True), (met("a"), session("a", "b"))) == []
@@ -180,6 +184,25 @@ def test_a_session_that_ends_without_the_culprit_claims_nothing() -> None:
     played = experiments.played
     assert isolated(experiments, (met("a"), session("a", "Handshake", "b", "Touch"))) == []
     assert played[-1] == ["Handshake"], "the last replay is the one without the culprit"
+
+
+def test_a_late_end_is_not_blamed_on_a_later_message() -> None:
+    """An IUT that ends some time after a message has received other messages by then."""
+
+    class Late(Simulated):
+        async def play(
+            self, subject: EndedSession, steps: Sequence[Step], patient: bool = False
+        ) -> ReplayResult:
+            self._dies = lambda sent: "Touch" in sent and (patient or "late" in sent)
+            return await super().play(subject, steps, patient)
+
+    subject = session("a", "Handshake", "Touch", "b", "late")
+    times = (0.9, 0.8, 0.5, 0.0)
+    steps = tuple(replace(step, left=left) for step, left in zip(subject.steps, times, strict=True))
+    experiments = Late(lambda sent: False)
+    [found] = isolated(experiments, (met("a"), replace(subject, steps=steps)))
+    assert found.label == "Touch"
+    assert experiments.smallest == ["Handshake", "Touch"]
 
 
 def test_replays_have_a_budget() -> None:
@@ -219,7 +242,7 @@ def test_the_steps_of_a_session_are_what_our_side_did() -> None:
     ]
     assert found.steps[-1].data == b'{"Touch"'
     assert found.start == pytest.approx(0.25)
-    assert found.pause == pytest.approx(1.0, abs=0.1)
+    assert found.steps[-1].left == pytest.approx(1.0, abs=0.1)
     assert found.end.how == "closed the stream"
 
 

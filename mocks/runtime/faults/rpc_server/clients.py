@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from conformance.codec import Decoder
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.rpc_server import Server
-from mocks.steps import Function, before, die, having, noted, skip, then
+from mocks.steps import Function, before, die, exit_process, having, later, noted, skip, then
 from mocks.streams import Stream
 
 
@@ -52,6 +52,11 @@ FAULTS["robustness.clients-leave"] = {
         *COUNT_UNANSWERED,
         then("run", _note_for_all("stopped"), _is_unanswered),
         skip("take", noted("stopped")),
+    ),
+    "exits-some-time-after-lost-clients": Subtle(
+        "Exits 0.3 s after a client has disconnected with pending calls.",
+        *COUNT_UNANSWERED,
+        then("run", later(0.3, exit_process), _is_unanswered),
     ),
     "dies-of-resets": Subtle(
         "Crashes when a client resets its connection.",
