@@ -21,6 +21,7 @@ from conformance.runtime.log_publisher.tester import (
 from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import LOG
 from conformance.verdicts import Inconclusive, Violation
+from conformance.wire import Message
 
 # The lengths around which formats and buffers of common sizes end.
 LENGTHS = (255, 256, 1023, 1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537)
@@ -414,11 +415,28 @@ async def test_many(iut: Iut) -> None:
         except Violation as missing:
             missing.requirement = None
             raise
-        for message in publisher.received:
-            number = re.fullmatch(r"step (\d+)", str(message.value.get("event")))
-            if message.name != LOG or not number:
-                continue
-            step, extra = int(number[1]), message.value.get("extra")
+
+        def received() -> list[tuple[int, Message]]:
+            texts = ((str(m.value.get("event")), m) for m in publisher.received if m.name == LOG)
+            found = ((re.fullmatch(r"step (\d+)", text), message) for text, message in texts)
+            return [(int(number[1]), message) for number, message in found if number]
+
+        def lost() -> list[int]:
+            """Return the missing messages of levels that the publisher does not filter."""
+            steps = {step for step, _ in received()}
+            levels = {step % 3 for step in steps}
+            return [n for n in range(logs) if n % 3 in levels and n not in steps]
+
+        async def all_came() -> bool:
+            return not lost()
+
+        # Messages on several connections can overtake each other.
+        within = publisher.session.countdown("response")
+        await publisher.session.poll_until(all_came, "all of many messages", within)
+        if gone := lost():
+            raise Violation(f"{logs} messages", f"{len(gone)} were missing, first step {gone[0]}")
+        for step, message in received():
+            extra = message.value.get("extra")
             given = extra.get("number") if isinstance(extra, dict) else extra
             for about, expected, came in (
                 ("log.level", LEVELS[2 + step % 3], message.value.get("level")),

@@ -15,6 +15,7 @@ from mocks.steps import (
     When,
     alter,
     differing,
+    every,
     first,
     instead,
     only,
@@ -114,6 +115,7 @@ FAULTS["log.each-once"] = {
     ),
     "everything-twice": Fault("Publishes each message twice.", repeat("publish")),
     "no-warnings": Subtle("Omits only messages at level warning.", skip("publish", at("warning"))),
+    "each-64th-omitted": Subtle("Omits every 64th message.", skip("publish", every(64))),
     "two-hundred-messages": Subtle(
         "Publishes only the first two hundred messages.", only("publish", first(200))
     ),
