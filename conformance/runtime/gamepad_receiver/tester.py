@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.harness import memory
 from conformance.iut import Iut
-from conformance.runtime.memory.buffer import Buffer, Image, bytes_of
+from conformance.runtime.memory.buffer import Buffer, Image, has_value
 from conformance.runtime.memory.tester import ROBOT, Tester, blame_this_machine
 from conformance.runtime.shapes import notification
 from conformance.session import Session
@@ -98,8 +98,7 @@ class GamepadTester(Tester):
             async with buffer.hold():
                 data = buffer.object.read()
                 return all(
-                    buffer.layout[name].of(data) == bytes_of(buffer.layout[name], value)
-                    for name, value in fields.items()
+                    has_value(buffer.layout[name], data, value) for name, value in fields.items()
                 )
 
         within = self.session.countdown("response")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.harness import memory
 from conformance.harness.memory import Locked, NoObject, SharedObject, Shortened
 from conformance.mutex import BrokenMutex, ForeignMutex, WrittenOver
-from conformance.runtime.memory.catalog import Peripheral
+from conformance.runtime.memory.catalog import KINDS, REAL, Peripheral
 from conformance.runtime.memory.layout import Field, Layout
 from conformance.runtime.memory.samples import fill_values
 from conformance.verdicts import NotExercised, Violation
@@ -41,10 +41,11 @@ class Image:
         return self.buffer.layout[field].decode(self.raw(field))
 
     def check_fields(self, expected: Mapping[str, Any], requirement: str | None = None) -> None:
-        """Raise Violation unless these fields have these values, bit by bit."""
+        """Raise Violation unless these fields have these values; see `has_value`."""
         for name, value in expected.items():
             field = self.buffer.layout[name]
-            self._same(field, bytes_of(field, value), value, requirement)
+            if not has_value(field, self.data, value):
+                self._same(field, bytes_of(field, value), value, requirement)
 
     def check_valid(self) -> None:
         """Raise Violation unless the valid bit is set; other bits of its byte are ignored."""
@@ -245,6 +246,18 @@ class Buffer:
     async def fill(self) -> Image:
         """Give every field except `valid` its own value, so that every change is noticed."""
         return await self.put(fill_values(self.peripheral, self.layout))
+
+
+def has_value(field: Field, image: bytes, value: Any) -> bool:
+    """Return True if a field has this value, bit by bit; 0.0 and -0.0 are the same number.
+
+    Raises Violation if a field of the control block is too narrow.
+    """
+    found = field.of(image)
+    if found == bytes_of(field, value):
+        return True
+    is_real = KINDS.get(field.type) == REAL and len(found) == field.size
+    return bool(is_real and field.decode(found) == value)
 
 
 def bytes_of(field: Field, value: Any) -> bytes:

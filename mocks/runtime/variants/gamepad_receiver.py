@@ -9,7 +9,19 @@ from mocks.deviations import Table, Variant
 from mocks.runtime.gamepad_receiver import AXES, Receiver
 from mocks.runtime.memory.changes import UNCLAMPED
 from mocks.runtime.memory.mapped import FOLDER
-from mocks.steps import Change, When, alter, before, differing, instead, note, noted, only, skip
+from mocks.steps import (
+    Change,
+    When,
+    alter,
+    before,
+    differing,
+    instead,
+    note,
+    noted,
+    only,
+    returning,
+    skip,
+)
 from mocks.upper_tester import Operation, Warned
 
 
@@ -83,6 +95,12 @@ VARIANTS["receiver.buttons"] = {
         "Stores no boolean parameters for buttons, and writes only new positions.",
         skip("buttons"),
         instead("set_data", lambda *_: [], ~When(_has_new_values)),
+    ),
+}
+
+VARIANTS["receiver.axes"] = {
+    "negative-zeros": Variant(
+        "Stores -0.0 for an axis at rest.", returning("axis", lambda value: value or -0.0)
     ),
 }
 
