@@ -70,7 +70,7 @@ class Remembering(Simulator):
 
 @fault(
     "competition-outlives-session",
-    violates="session.independent",
+    violates="setup.default-competition",
     subtle=True,
     needs={"transport": "tcp"},
 )
@@ -79,6 +79,32 @@ class CompetitionOutlivesSession(Remembering):
 
     def keep(self, old: Robot, new: Robot) -> None:
         new.competition = old.competition
+
+
+@fault(
+    "battery-outlives-session",
+    violates="battery.default",
+    subtle=True,
+    needs={"transport": "tcp"},
+)
+class BatteryOutlivesSession(Remembering):
+    """Begins a further session with the energy that the battery had in the previous session."""
+
+    def keep(self, old: Robot, new: Robot) -> None:
+        new.capacity = old.capacity
+
+
+@fault(
+    "card-outlives-session",
+    violates="session.independent",
+    subtle=True,
+    needs={"transport": "tcp"},
+)
+class CardOutlivesSession(Remembering):
+    """Begins a further session with the SD card of the previous session."""
+
+    def keep(self, old: Robot, new: Robot) -> None:
+        new.card = old.card
 
 
 @fault(
