@@ -309,6 +309,43 @@ async def test_text_as_itself(iut: Iut) -> None:
 
 
 @requirement("framing.white-space")
+async def test_escaped_pairs(iut: Iut) -> None:
+    """Characters beyond the basic plane can be written as a pair of escapes."""
+
+    async def play(text: bytes) -> None:
+        async with open_session(iut) as session:
+            await session.send_bytes(b'{"Handshake":{"version":1,"extensions":["%b"]}}\n' % text)
+            await session.expect("Handshake", to="in answer to a Handshake with escapes")
+
+    escapes = b'\\u00e4 \\uD83D\\uDE00 \\ud83d\\ude00\\/\\b\\f\\n\\r\\t\\"\\\\'
+    await compared(iut, play, escapes, b"ab", "handshake.answered")
+
+
+@requirement("framing.white-space")
+async def test_escaped_path(iut: Iut) -> None:
+    """Escapes in a text mean their characters, also in the path of a card."""
+
+    async def play(is_escaped: bool) -> None:
+        with tempfile.TemporaryDirectory(prefix=f"conformance-{BEYOND_ASCII}-") as folder:
+            root = json.dumps(mark_unwritten(Path(folder)), ensure_ascii=is_escaped)
+            if is_escaped:
+                root = root.replace("/", "\\/")
+            async with open_session(iut, program="probe") as session:
+                await make_ready(session)
+                await session.send_bytes(f'{{"USD":{{"root":{root}}}}}\n'.encode())
+                await session.send(START)
+                report = await wait_for_report(session, "sdcard", lambda line: line == "present")
+                check(
+                    report == "present",
+                    "the program to see its SD card",
+                    f"the program saw {report}",
+                )
+                check_written(Path(folder))
+
+    await compared(iut, play, True, False, "sdcard.mounted")
+
+
+@requirement("framing.white-space")
 async def test_any_order_of_fields(iut: Iut) -> None:
     """Fields count by their names, in any order."""
     known = await find_driving_program(iut, 2)

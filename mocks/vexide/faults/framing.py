@@ -117,6 +117,20 @@ FAULTS["framing.white-space"] = {
     "no-escapes": Subtle(
         "Ignores a message with a character written as \\u escape.", skip("take", text(rb"\\u"))
     ),
+    "no-pairs": Subtle(
+        "Ignores a message with a character written as a pair of escapes.",
+        skip("take", text(rb"\\u[dD]8")),
+    ),
+    "pairs-as-two": Subtle(
+        "Reads each half of a pair of escapes as a character of its own.",
+        alter("receive", lambda _, data: re.sub(rb"\\u[dD][89a-fA-F]..", rb"\\uFFFD", data)),
+        roles=("simulator",),
+    ),
+    "escaped-slashes": Subtle(
+        "Keeps the backslash of an escaped slash in a text.",
+        alter("receive", lambda _, data: data.replace(b"\\/", b"\\\\/")),
+        roles=("simulator",),
+    ),
     "escapes-end": Subtle(
         "Ends the session at a Handshake in which a name contains a \\u escape.",
         instead("take", "close", HANDSHAKE & ~text(b'"version"')),
