@@ -156,21 +156,21 @@ async def operate(session: Session, operation: str, **arguments: Any) -> Any:
 async def user_outcome(session: Session, lines: int = 1) -> str | None:
     """Return how the session ended for the user: "exited", "error", or None if unknown.
 
-    Polls the operation until the response timeout. Raises NotExercised if the operation answers in
-    an unknown form.
+    Polls the operation until the response timeout. Raises NotExercised if the operation still
+    answers in an unknown form. Before the end of a session, a result can consist of the log alone.
     """
     left = session.countdown(reading_time(session, lines))
     while True:
         result = await operate(session, "outcome")
-        if result and not (isinstance(result, dict) and "outcome" in result):
-            form = '{"outcome": "exited"} or {"outcome": "error"}'
-            raise NotExercised(
-                f"expected {form} from the operation 'outcome'; received {brief(result)}"
-            )
-        outcome = result["outcome"] if result else None
+        outcome = result.get("outcome") if isinstance(result, dict) else None
         if outcome in ("exited", "error"):
             return str(outcome)
         if left() < 0:
+            if result and not (isinstance(result, dict) and "outcome" in result):
+                form = '{"outcome": "exited"} or {"outcome": "error"}'
+                raise NotExercised(
+                    f"expected {form} from the operation 'outcome'; received {brief(result)}"
+                )
             return None
         await asyncio.sleep(_POLL)
 

@@ -1,0 +1,36 @@
+"""The tester of vexide frontends waits for the outcome of a session."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from conformance.verdicts import NotExercised
+from conformance.vexide.frontend import tester
+
+LOG = {"log": "a line"}
+
+
+def outcome(monkeypatch: pytest.MonkeyPatch, *results: Any) -> str | None:
+    """Return the outcome if the operation gives these results before the timeout."""
+    coming = list(results)
+
+    async def operate(session: Any, operation: str) -> Any:
+        return coming.pop(0)
+
+    monkeypatch.setattr(tester, "operate", operate)
+    monkeypatch.setattr(tester, "reading_time", lambda session, lines: 1.0)
+    session: Any = SimpleNamespace(countdown=lambda seconds: lambda: len(coming) - 0.5)
+    return asyncio.run(tester.user_outcome(session))
+
+
+def test_a_log_without_an_outcome_comes_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert outcome(monkeypatch, LOG, None, {**LOG, "outcome": "exited"}) == "exited"
+    assert outcome(monkeypatch, LOG, {"outcome": "running"}) is None
+
+
+def test_an_unknown_form_is_not_exercised(monkeypatch: pytest.MonkeyPatch) -> None:
+    for form in (LOG, "exited"):
+        with pytest.raises(NotExercised, match="received"):
+            outcome(monkeypatch, form)
