@@ -27,6 +27,8 @@ _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
 """Fields that show that a motor has a voltage or already moves."""
 LIGHT, HEAVY = 0.05, 50.0  # moments of inertia of two motors, in kg m²
 MUCH = 1.5  # required ratio of the light motor's top speed to the heavy motor's top speed
+ALIKE = 1.01  # ratio of two velocities that can have been rounded
+AT_TOP = 0.95  # fraction of a motor's top speed at which it no longer accelerates visibly
 GEARSETS = ("Red", "Green", "Blue")
 BRAKES = ["Coast", "Brake", "Hold"]
 DISABLED: tuple[dict[str, Any], ...] = ({"enabled": False}, {"enabled": False, "mode": "Auto"})
@@ -306,6 +308,40 @@ async def _check_inertia(iut: Iut, light: int, heavy: int) -> None:
         inertias = {light: LIGHT, heavy: HEAVY}
         await start(session, *(motor(session, port, inertia=inertias[port]) for port in (3, 4)))
         await _check_gains_more(session, light, heavy)
+
+
+@requirement("motor.inertia")
+async def test_fractions_of_inertia(iut: Iut) -> None:
+    """Two motors with inertias below 1 kg m² do not accelerate alike."""
+    light, heavy = 3, 4
+    speeds: dict[object, list[float]] = {light: [], heavy: []}
+    async with open_session(iut, program="drive") as session:
+        inertias = {light: 0.1, heavy: 0.9}
+        await start(session, *(motor(session, port, inertia=inertias[port]) for port in inertias))
+        left = session.countdown("response")
+        while update := await session.wait_for("DeviceUpdate", within=left):
+            require_fit(session, update)
+            number, state = smart_port(update.value["DeviceUpdate"]["port"]), _motor(update)
+            if state and number in speeds:
+                speeds[number].append(abs(state["velocity"]))
+            if _differ(speeds[light], speeds[heavy]):
+                return
+    tops = [max(came, default=0.0) for came in speeds.values()]
+    if not all(tops):
+        raise NotExercised("the program 'drive' caused no report of a velocity of both motors")
+    first = next(filter(None, speeds[heavy]))
+    if first > AT_TOP * tops[1]:
+        raise Inconclusive("both motors had their top speed in their first DeviceUpdate")
+    check(
+        False,
+        "the motor with 0.1 kg m² to gain more speed than the motor with 0.9 kg m²",
+        f"both accelerated alike, up to {tops[0]:g} rad/s",
+    )
+
+
+def _differ(light: list[float], heavy: list[float]) -> bool:
+    """Return True if the light motor was ever faster than the heavy one in the same report."""
+    return any(one > ALIKE * other for one, other in zip(light, heavy, strict=False))
 
 
 @requirement("devices.last-configuration")

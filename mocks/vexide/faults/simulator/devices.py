@@ -54,6 +54,11 @@ def _set_inertia(simulator: Simulator, device: dict[str, Any], inertia: float) -
     simulator.robot.motors[device["port"]].inertia = inertia
 
 
+def _at_least_one(simulator: Simulator, device: dict[str, Any]) -> None:
+    inertia = simulator.robot.motors[device["port"]].inertia
+    _set_inertia(simulator, device, max(inertia, 1.0))
+
+
 def _first_inertia(simulator: Simulator, device: dict[str, Any]) -> None:
     first_motor = next(iter(simulator.robot.motors.values()))
     _set_inertia(simulator, device, first_motor.inertia)
@@ -162,6 +167,10 @@ FAULTS["motor.inertia"] = {
     "inertia-of-first": Subtle(
         "Uses the inertia of the first configured motor for every motor.",
         then("configure", _first_inertia),
+    ),
+    "inertia-of-at-least-one": Subtle(
+        "Treats a motor with an inertia below 1 kg m² as a motor with 1 kg m².",
+        then("configure", _at_least_one),
     ),
 }
 
