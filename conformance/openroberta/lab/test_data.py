@@ -82,7 +82,7 @@ async def test_thrown_away(iut: Iut) -> None:
         exchange = await robot.register()
         await exchange.assert_unanswered()
         if await tester.offers("pair"):
-            await robot.linked_by(exchange)
+            await robot.linked_by(exchange, None)
 
 
 @requirement("refuses.thrown-away")
@@ -155,7 +155,7 @@ async def test_exit_value_at_registration(iut: Iut) -> None:
             exchange = await robot.register()
             await exchange.assert_unanswered()
             if await tester.offers("pair"):
-                await robot.linked_by(exchange)
+                await robot.linked_by(exchange, None)
                 push = await robot.push()
                 assert_refused = await find_refusal(push.session)
                 if assert_refused:
@@ -182,7 +182,7 @@ async def test_extra_members(iut: Iut) -> None:
             exchange = await robot.register()
             await exchange.assert_held(f"a registration with a member of {length} bytes to be held")
             if await tester.offers("pair"):
-                await robot.linked_by(exchange)
+                await robot.linked_by(exchange, None)
                 await assert_still_served(tester, robot)
 
 
@@ -197,6 +197,24 @@ async def test_any_robot(iut: Iut, fields: dict[str, str]) -> None:
             await robot.linked_by(exchange)
         else:
             await exchange.assert_unanswered()
+
+
+VERSIONS = (200, 900)
+"""Characters of a firmwareversion; published robots send the text of /proc/version."""
+
+
+@requirement("http.json")
+async def test_long_version(iut: Iut) -> None:
+    """A robot with a long text as firmwareversion can register and push."""
+    async with playing(iut) as tester:
+        for length in VERSIONS:
+            robot = tester.robot(firmwareversion="Linux " + "4" * (length - 6))
+            exchange = await robot.register()
+            expected = f"a registration with a firmwareversion of {length} characters to be held"
+            await exchange.assert_held(expected)
+            if await tester.offers("pair"):
+                await robot.linked_by(exchange)
+                await assert_still_served(tester, robot)
 
 
 @requirement("http.json")

@@ -226,6 +226,10 @@ FAULTS["http.json"] = {
         "Does not decode JSON with an escaped slash.",
         instead("take", _refuse_slashes, lambda _, frame, served: b"\\/" in frame.raw),
     ),
+    "versions-of-255": Subtle(
+        "Refuses robots whose firmwareversion has more than 255 characters.",
+        rejects(lambda _, data: len(str(data.get("firmwareversion"))) > 255),
+    ),
     "ascii-names-only": Subtle(
         "Refuses robots whose name is not ASCII.",
         rejects(lambda _, data: not str(data.get("brickname")).isascii()),
