@@ -189,7 +189,7 @@ async def test_segmentation(iut: Iut) -> None:
             exchange = await robot.register(segmentation=cut)
             await exchange.assert_unanswered()
             if await tester.offers("pair"):
-                await robot.linked_by(exchange)
+                await robot.linked_by(exchange, None)
 
 
 @requirement("robustness.chunked-requests")
@@ -261,7 +261,7 @@ async def test_other_paths(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = tester.robot()
         robot.headers = _ONCE
-        for path in ("/pushcmd", "/rest/pushcmds", "/rest", "/rest/nothing"):
+        for path in ("/pushcmd", "/rest", "/rest/nothing"):
             exchange = await robot.ask(path, robot.object("register"))
             message = await exchange.session.wait_for(within="response")
             if message is None:

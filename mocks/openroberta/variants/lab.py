@@ -49,12 +49,27 @@ def _repeat_held_push(lab: Lab, data: Data, served: Served) -> None:
         give(robot.pushes, "repeat", "repeat")
 
 
+def _begins_with_pushcmd(lab: Lab, frame: Frame, served: Served) -> bool:
+    return lab.path(frame.value).startswith("/rest/pushcmd")
+
+
 def _with_empty_file(_: Lab, settings: Settings) -> Settings:
     updates = {**settings.updates, "v1/ev3menu": Program("EV3Menu.jar", b"")}
     return replace(settings, updates=updates)
 
 
 VARIANTS = Table(Lab)
+
+VARIANTS["robustness.other-paths"] = {
+    "any-end-of-path": Variant(
+        "Treats any path that begins with /rest/pushcmd as this path, as some HTTP libraries do.",
+        instead(
+            "answer",
+            lambda lab, frame, served: lab.pushcmd(frame.value, served),
+            _begins_with_pushcmd,
+        ),
+    ),
+}
 
 VARIANTS["refuses.robot"] = {
     "errors-in-bodies": Variant(

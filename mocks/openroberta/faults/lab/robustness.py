@@ -32,8 +32,8 @@ def _as_post(_: Lab, value: Any, served: Served) -> Any:
     return {**value, "method": "POST"}, served
 
 
-def _begins_with_pushcmd(lab: Lab, frame: Frame, served: Served) -> bool:
-    return lab.path(frame.value).startswith("/rest/pushcmd")
+def _is_without_rest(lab: Lab, value: Any) -> bool:
+    return lab.path(value) == "/pushcmd"
 
 
 async def _die_of_a_reset(usual: Function, served: Served) -> Any:
@@ -57,13 +57,9 @@ FAULTS["robustness.other-paths"] = {
     "any-path": Fault(
         "Answers an unknown path with status 500.", instead("elsewhere", call("refusal", 500))
     ),
-    "any-end-of-path": Subtle(
-        "Treats any path that begins with /rest/pushcmd as this path.",
-        instead(
-            "answer",
-            lambda lab, frame, served: lab.pushcmd(frame.value, served),
-            _begins_with_pushcmd,
-        ),
+    "bad-request-without-rest": Subtle(
+        "Answers the path without /rest with status 400, and other unknown paths with 404.",
+        instead("elsewhere", call("refusal", 400), _is_without_rest),
     ),
 }
 
