@@ -119,10 +119,10 @@ class Exchange:
         await self.session.finish()
 
     async def command(self, word: str) -> None:
-        """Send a command. If the robot has given up this push, answer its next push instead."""
+        """Send a command. If the robot has given up this request, answer its next one instead."""
         asked = self
-        while asked.name == "Push" and await asked._given_up():
-            later = await self.tester.wait_for("Push", within=self.tester.seconds("quiet"))
+        while asked.name in ("Register", "Push") and await asked._given_up():
+            later = await self.tester.wait_for(asked.name, within=self.tester.seconds("quiet"))
             if later is None:
                 break
             asked = later
