@@ -54,13 +54,14 @@ SPELLINGS: Sequence[Callable[[str, str], str]] = (
     lambda name, text: f"{name.upper()}: {text}",
     lambda name, text: f"{name.title().swapcase()}: {text}",
     lambda name, text: f"{name.title()}:{text}",
-    lambda name, text: f"{name.title()}:  \t{text} ",
+    lambda name, text: f"{name.title()}:  \t{text}",
 )
+"""Spellings of a header field. None has white space after the value (see the requirement)."""
 
 
 @requirement("http.header-names")
 async def test_header_names(iut: Iut) -> None:
-    """Header names are in any case, and white space surrounds the values."""
+    """Header names are in any case, and any white space precedes the values."""
     async with playing(iut) as tester:
         for spell in SPELLINGS:
             robot = tester.robot()

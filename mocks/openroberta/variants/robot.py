@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import re
 import socket
 from typing import Any
 
@@ -28,6 +29,7 @@ from mocks.steps import (
     alter,
     before,
     instead,
+    note,
     repeat,
     returning,
     skip,
@@ -63,6 +65,11 @@ def _post_in_lines(robot: Robot, path: str, data: dict[str, Any]) -> Any:
     body = json.dumps(data, indent=2, separators=(" , ", " : ")).encode()
     headers = {"content-type": "application/json", **robot.headers()}
     return request("POST", path, headers, body)
+
+
+def _name_to_the_end(_: Robot, asked: Any, answer: Frame | None) -> str:
+    found = re.search(rb"\r\n(?i:filename):\s*([^\r]*)", answer.raw) if answer else None
+    return found[1].decode() if found else ""
 
 
 def _with_address(robot: Robot, value: Any, patience: float) -> Any:
@@ -107,6 +114,14 @@ VARIANTS["http.persistence"] = {
     "resets-what-was-answered": Variant(
         "Resets each connection after the answer.",
         before("heard", lambda robot, *_: robot.caller.reset()),
+    ),
+}
+
+VARIANTS["http.header-names"] = {
+    "white-space-after-names": Variant(
+        "Includes white space after the Filename in a program's name, as Python's library does.",
+        before("heard", note("written", _name_to_the_end)),
+        instead("name_of", lambda robot, headers: robot.written),
     ),
 }
 
