@@ -167,10 +167,13 @@ class Exchange:
 
     def _can_end_hold(self, message: Message, name: str) -> bool:
         """True if this answer can be the end of the hold of such a request."""
-        answer, timing = _HOLD_ENDS.get(name, ("", ""))
-        return message.name == answer and (
-            message.at - self.asked >= self.session.seconds(timing) * EARLIEST[timing]
-        )
+        answer, _ = _HOLD_ENDS.get(name, ("", ""))
+        return message.name == answer and self.was_held(message, name)
+
+    def was_held(self, message: Message, name: str) -> bool:
+        """True if such a request was held before this answer."""
+        _, timing = _HOLD_ENDS[name]
+        return message.at - self.asked >= self.session.seconds(timing) * EARLIEST[timing]
 
     def violation(self, expected: str, message: Message, requirement: str | None) -> Violation:
         """Return the violation that this answer was received instead."""

@@ -161,6 +161,9 @@ class Robot:
                 exchange = await self.push()
                 message = await exchange.answer(within=self._period, requirement=requirement)
             if message.name != command:
+                if not doing.done() and exchange.was_held(message, "Push"):
+                    # The user has not acted yet, so another answer than Repeat is wrong in itself.
+                    raise exchange.violation("Repeat", message, "push.answered")
                 raise exchange.violation(command, message, requirement)
             came = loop.time() - exchange.session.now + message.at
             answered, done = await doing

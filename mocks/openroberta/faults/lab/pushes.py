@@ -14,7 +14,7 @@ from mocks.openroberta.faults.lab.bases import (
     silence,
 )
 from mocks.openroberta.http import Served
-from mocks.openroberta.known_robot import KnownRobot
+from mocks.openroberta.known_robot import KnownRobot, Program
 from mocks.openroberta.lab import Lab
 from mocks.steps import (
     Change,
@@ -196,6 +196,24 @@ FAULTS["offline.returns"] = {
         skip("want", RETURNED.has),
     ),
 }
+
+
+@fault("first-push-aborted", violates="push.answered", subtle=True)
+class FirstPushAborted(Lab):
+    """Ends the hold of a robot's first push with abort, and lets the user run nothing before."""
+
+    aborted: frozenset[str] = frozenset()
+
+    def pushed(self, robot: KnownRobot, command: str) -> Any:
+        if robot.token in self.aborted:
+            return super().pushed(robot, command)
+        self.aborted |= {robot.token}
+        return self.command("abort")
+
+    def run(self, token: str, name: str) -> Program:
+        if token not in self.aborted:
+            raise ValueError(f"robot {token} is busy")
+        return super().run(token, name)
 
 
 @fault("older-push-hangs", violates="robustness.repeated-push", subtle=True)
