@@ -123,7 +123,8 @@ def misfit(data: bytes, intended: bool = False) -> str | None:
     """Return an error text if the first message has the wrong length, else None.
 
     The function searches a message of fixed length for a known identifier before its announced end.
-    It also checks the place where numbers of twice the size would end. With ``intended``, the bytes
+    It also searches after this end, as far as numbers of twice the size would reach. If a message
+    of undefined size can follow, it looks only at twice the size. With ``intended``, the bytes
     after the message can be an intended unknown message. They then count as an error only if a
     second known message follows.
     """
@@ -131,13 +132,16 @@ def misfit(data: bytes, intended: bool = False) -> str | None:
     entry = known.get(_identifier(data, 0))
     if entry is None or entry.size is None:
         return None
-    for length in (*range(1, entry.size), 2 * entry.size):
+    size = entry.size
+    undefined = _has_undefined_size(_identifier(data, HEADER.size + size))
+    longer = () if undefined else range(size + 1, 2 * size)
+    for length in (*range(1, size), *longer, 2 * size):
         at = HEADER.size + length
         ends = at + _length(data, at), at + HEADER.size + length
         if _identifier(data, at) in known and (
             not intended or any(_identifier(data, end) in known for end in ends)
         ):
-            announced = f"but its identifier announces {entry.size}"
+            announced = f"but its identifier announces {size}"
             return f"{entry.name} has {length} bytes of contents {announced}"
     return None
 
@@ -148,6 +152,10 @@ def _length(data: bytes, at: int) -> int:
     if size is not None:
         return HEADER.size + size
     return LENGTH_KNOWN + int.from_bytes(data[at + HEADER.size : at + LENGTH_KNOWN], "little")
+
+
+def _has_undefined_size(identifier: int) -> bool:
+    return identifier >> 12 not in (*SIZES, VARIABLE)
 
 
 def _identifier(data: bytes, at: int) -> int:
@@ -282,7 +290,7 @@ class Decoder:
         # A sender never sends the null type on purpose.
         intended = bool(identifier & 0xFFF)
         wrong = self._earlier_error(raw, intended)
-        self._wrong = self._wrong or (wrong if intended and wrong else "")
+        self._wrong = self._wrong or wrong or ""
         if self._latest:
             self._latest = b"" if wrong else (self._latest + raw)[:_SEEN]
         value = {"identifier": f"{identifier:#06x}", "data": contents.hex()}

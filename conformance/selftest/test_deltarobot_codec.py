@@ -247,6 +247,8 @@ def test_a_layout_of_another_protocol() -> None:
         (OPENING[:14] + encode(message("Ping", number=0xF123 << 40)) * 9, "ProtocolVersion has 2"),
         (OPENING + b"\x04\x30\1\2\3\4\x06\xf0", "Ping has 4 bytes"),
         (OPENING + (b"\x05\x30" + b"\xee" * 4) * 4, "Pong has 4 bytes"),
+        (OPENING + b"\x05\x30A\x13\r\nBCDEF" * 4, "Pong has 9 bytes"),
+        (OPENING[:10] + b"\0" + OPENING[10:] * 3, "ProtocolMagic has 9 bytes"),
         (
             OPENING
             + b"".join(k + b"\0\1\2\3" * 3 for k in (b"\3\x40", b"\7\x40", b"\x08\x40") * 2),

@@ -15,7 +15,7 @@ from mocks.deltarobot.faults.building import (
     reads,
 )
 from mocks.deltarobot.server import Server
-from mocks.deltarobot.session import END, HANDSHAKE, VERSION, Session
+from mocks.deltarobot.session import END, HANDSHAKE, MAGIC, VERSION, Session
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.steps import call, having, instead, nth, send, then, write
 from mocks.stream_readers import PerRead
@@ -166,6 +166,10 @@ FAULTS["frame.fixed-lengths"] = {
     "version-of-16-bits": Fault(
         "Sends a version of two bytes under an identifier that announces four.",
         instead("send_version", write(encode(HANDSHAKE[VERSION])[:4])),
+    ),
+    "magic-with-its-zero": Subtle(
+        "Sends the zero byte at the end of the magic, as of a string in C.",
+        instead("send_magic", write(encode(HANDSHAKE[MAGIC]) + b"\0")),
     ),
     "eight-bits-are-none": Fault(
         "Takes messages with the size identifier 0x0 for empty.", misreads(size=_without_bytes)

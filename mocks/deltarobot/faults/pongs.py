@@ -31,6 +31,10 @@ def _pong_with_32_bits(client: Client, number: int) -> None:
     client.write(b"\x05\x30" + (number % 2**32).to_bytes(4, "little"))
 
 
+def _pong_with_line_ends(client: Client, number: int) -> None:
+    client.write(encode(message("Pong", number=number)).replace(b"\n", b"\r\n"))
+
+
 def _is_during_exercise(client: Client, _: Any) -> bool:
     return client.view.curve is not None and client.view.position is not None
 
@@ -87,6 +91,10 @@ FAULTS["frame.fixed-lengths"] = {
     "pongs-of-32-bits": Subtle(
         "Sends four bytes of number under an identifier that announces eight.",
         instead("send_pong", _pong_with_32_bits),
+    ),
+    "pongs-with-line-ends": Subtle(
+        "Puts a carriage return before each line feed of a pong, as in a text file.",
+        instead("send_pong", _pong_with_line_ends),
     ),
 }
 

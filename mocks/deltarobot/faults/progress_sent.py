@@ -101,6 +101,7 @@ FAULTS = Table(Server)
 
 FAULTS["frame.fixed-lengths"] = {
     "vectors-without-u": Fault("Omits the unused number of the vectors.", vectors("<3f")),
+    "vectors-with-a-time": Subtle("Sends a fifth number in vectors.", vectors("<5f", 0.0, 1.0)),
     "vectors-of-doubles": Fault("Sends vectors in double precision.", vectors("<4d", 0.0)),
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.runtime.codec import IDS
 from conformance.runtime.shapes import REQUEST
+from mocks import zeromq
 from mocks.deviations import Table, Variant, variant
 from mocks.runtime.calls import CALL_IN_TURN, call_apart
 from mocks.runtime.messages import named
