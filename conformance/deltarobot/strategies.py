@@ -44,16 +44,32 @@ def _valid_values(schema: Schema) -> SearchStrategy[Any]:
     return st.deferred(lambda: valid(schema))
 
 
+def _finite(value: dict[str, Any]) -> dict[str, Any]:
+    """Replace coordinates that are not finite, which are decoded as texts, by 0."""
+    if "points" in value:
+        points = [[_finite_number(number) for number in point] for point in value["points"]]
+        return {**value, "points": points}
+    return {**value, **{axis: _finite_number(value[axis]) for axis in "xyz"}}
+
+
+def _finite_number(number: Any) -> Any:
+    return 0.0 if isinstance(number, str) else number
+
+
 @cache
 def of_a_server() -> SearchStrategy[list[Any]]:
-    """Draw messages that a server can send after the handshake, in any order."""
+    """Draw messages that a server can send after the handshake, in any order.
+
+    All coordinates are finite, because the specification does not say how others are shown.
+    """
     protocol = protocols.load("deltarobot")
     schemas = (
         protocol.schemas.schema(protocol.messages["server", name].schema) for name in EXERCISE
     )
     # The specification does not define the effect of a curve without points.
     known = [
-        _valid_values(each).filter(lambda value: value.get("points") != []) for each in schemas
+        _valid_values(each).filter(lambda value: value.get("points") != []).map(_finite)
+        for each in schemas
     ]
     pings = st.one_of(_U64, st.sampled_from([0, 2**64 - 1])).map(ping)
     return st.lists(st.one_of(pings, strangers(), *known), min_size=1, max_size=30)

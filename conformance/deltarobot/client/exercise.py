@@ -32,6 +32,7 @@ ABOUT = {
     "desired": "progress.desired-direction",
 }
 """The requirement for each value of the application."""
+REPLACED = "exercise.curve-replaced"
 _FLOATS = "frame.floats"
 _UNUSED = "progress.unused-value"
 
@@ -67,7 +68,14 @@ async def check_shown(
         # Reversed bytes are a final answer as well, so waiting longer is useless.
         return right or (what in facts and differs_by_byte_order(wanted, facts[what]))
 
-    await session.poll_until(is_decided, f"the {what} shown", "response", requirement)
+    try:
+        await session.poll_until(is_decided, f"the {what} shown", "response", requirement)
+    except Inconclusive:
+        # A client can end the stream of its upper tester together with its connection.
+        if not await session.until_closed("quiet"):
+            raise
+        expected = f"{what} to be shown and the session to continue"
+        raise Violation(expected, "the client closed the connection", requirement) from None
     if right:
         return
     if not state.ok or not isinstance(state.result, dict):
@@ -155,12 +163,6 @@ def _facts(state: Answer) -> Mapping[str, Any]:
     return state.result if state.ok and isinstance(state.result, dict) else {}
 
 
-def _is_finite(value: Mapping[str, Any]) -> bool:
-    """Return True if all numbers of a message are finite; other numbers are decoded as text."""
-    points = value.get("points") or [[value.get(axis) for axis in "xyz"]]
-    return not any(isinstance(number, str) for point in points for number in point)
-
-
 async def check_next_curve_shown(iut: Iut, session: Session, points: Sequence[Any]) -> None:
     """Raise Violation unless the application sees a curve that is not the first.
 
@@ -168,7 +170,7 @@ async def check_next_curve_shown(iut: Iut, session: Session, points: Sequence[An
     """
     async with in_many_reads(iut):
         try:
-            await check_shown(session, "curve", points, "exercise.curve-replaced")
+            await check_shown(session, "curve", points, REPLACED)
         except Violation as wrong:
             wrong.shown_in(session)
             if "curve" in (changed := await _wrong_values(iut)):
@@ -185,24 +187,40 @@ async def _one_curve_ever(iut: Iut) -> bool:
         async with TESTER.open_later(iut) as session:
             await shake_hands(session)
             await session.send(curve(*PLAIN))
-            await check_shown(session, "curve", PLAIN)
+            await check_curve_of_later_connection_shown(iut, session, PLAIN)
     except Conclusion as none:
-        return isinstance(none, Violation)
+        return isinstance(none, Violation) and none.requirement != REPLACED
     return False
+
+
+async def check_curve_of_later_connection_shown(
+    iut: Iut, session: Session, points: Sequence[Any]
+) -> None:
+    """Raise Violation unless the application sees the curve of a later connection.
+
+    If it sees all points next to others, exercise.curve-replaced is to blame.
+    """
+    try:
+        await check_laid_out_shown(iut, session, "curve", points)
+    except Violation as wrong:
+        came = (await shown_state(session)).get("curve")
+        seen = came if isinstance(came, list) else []
+        places = range(len(seen) - len(points) + 1)
+        if any(is_same(points, seen[at : at + len(points)]) for at in places):
+            wrong.requirement = REPLACED
+        raise
 
 
 async def check_latest_shown(iut: Iut, session: Session, sent: Sequence[Any]) -> None:
     """Raise Violation unless the application sees the last curve and the last vectors after it.
 
     A new curve begins a new exercise, so values of the exercise before no longer count. The curve
-    is not the first of its session. Numbers that are not finite are not compared.
+    is not the first of its session.
     """
     seen = await shown_state(session)
     curves = [number for number, entry in enumerate(sent) if "points" in entry]
     latest = sent[curves[-1] :] if curves else sent
     for value in {entry["identifier"]: entry for entry in latest}.values():
-        if not _is_finite(value):
-            continue
         if "points" in value and "curve" in seen:
             await check_next_curve_shown(iut, session, value["points"])
         elif "u" in value:

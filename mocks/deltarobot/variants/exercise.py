@@ -7,7 +7,19 @@ from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import State, Vector
 from mocks.deltarobot.server import Server
 from mocks.deviations import Table, Variant, variant
-from mocks.steps import alter, before, call, having, instead, noted, put, returning, skip, then
+from mocks.steps import (
+    alter,
+    before,
+    call,
+    exit_process,
+    having,
+    instead,
+    noted,
+    put,
+    returning,
+    skip,
+    then,
+)
 
 LATE = having("stream.is_behind")
 """While the client has not read everything."""
@@ -65,6 +77,10 @@ OF_CLIENT["frame.not-finite"] = {
         "Ignores vectors and points that have a coordinate without a finite value.",
         skip("handle", _has_infinite_axis),
         alter("curve", lambda _, value: {"points": list(filter(_is_finite, value["points"]))}),
+    ),
+    "leaves-without-numbers": Variant(
+        "Exits after a vector without a finite coordinate.",
+        before("handle", exit_process, _has_infinite_axis),
     ),
 }
 
