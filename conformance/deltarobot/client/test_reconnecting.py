@@ -1,12 +1,17 @@
 """A client that connects again: each connection starts from the beginning."""
 
-from conformance.cases import requirement
+from conformance.cases import each_of, requirement
 from conformance.deltarobot import tester
-from conformance.deltarobot.client.exercise import check_laid_out_shown
+from conformance.deltarobot.client.exercise import (
+    ABOUT,
+    STATE_OF,
+    check_curve_of_later_connection_shown,
+    check_laid_out_shown,
+)
 from conformance.deltarobot.client.tester import TESTER, wait_for_all_pongs
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
-from conformance.deltarobot.messages import curve, ping
+from conformance.deltarobot.messages import curve, ping, vector
 from conformance.iut import Iut
 
 
@@ -43,4 +48,18 @@ async def test_shows_again(iut: Iut) -> None:
         await shake_hands(session)
         points = [[4.0, 5.0, 6.0], [-1.0, 0.5, 0.25]]
         await session.send(curve(*points))
-        await check_laid_out_shown(iut, session, "curve", points)
+        await check_curve_of_later_connection_shown(iut, session, points)
+
+
+@each_of(*(ABOUT[what] for what in STATE_OF))
+async def test_shows_progress_again(iut: Iut, statement: str) -> None:
+    """The application sees the progress of each connection."""
+    async with tester.of(iut).open_later(iut) as session:
+        await shake_hands(session)
+        for number in (1.0, -2.5):
+            vectors = {what: [number, place, -number] for place, what in enumerate(STATE_OF)}
+            await session.send(curve([number, 0.0, 0.0]))
+            await session.send(*(vector(STATE_OF[what], *at) for what, at in vectors.items()))
+            for what, at in vectors.items():
+                if ABOUT[what] == statement:
+                    await check_laid_out_shown(iut, session, what, at)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from conformance.cases import absent, check, explore, lasting, requirement
+from conformance.cases import absent, check, each_of, explore, lasting, requirement
 from conformance.deltarobot import strategies, tester
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
 from conformance.deltarobot.diagnosis import guess_number_format, has_fourth_numbers
@@ -18,6 +18,7 @@ from conformance.deltarobot.messages import (
 )
 from conformance.deltarobot.server.exercise import (
     A_CURVE,
+    ABOUT,
     LONG_CURVE,
     MEANS,
     SQUARE,
@@ -368,6 +369,23 @@ async def test_current_direction(iut: Iut) -> None:
 async def test_desired_direction(iut: Iut) -> None:
     """The direction in which the patient should move the actuator arrives as 0x4008."""
     await _check_reported(iut, "desired")
+
+
+@each_of("exercise.curve-values", *ABOUT.values())
+async def test_values_of_a_later_connection(iut: Iut, statement: str) -> None:
+    """A later client receives the values of the application, too."""
+    async with tester.of(iut).open_later(iut) as session:
+        await shake_hands(session)
+        await await_presence(session)
+        if statement not in ABOUT.values():
+            await check_curve_sent(iut, session, SQUARE[::-1])
+            return
+        await begin(session)
+        for state in STATES[0]:
+            await run_operation(session, "progress", **state)
+            for what, name in MEANS.items():
+                if ABOUT[name] == statement:
+                    await assert_vector(iut, session, name, state[what])
 
 
 @requirement("progress.ends")

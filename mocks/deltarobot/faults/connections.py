@@ -1,5 +1,6 @@
 """Faults that only a later connection or another client reveals."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from conformance.codec import Decoder
@@ -12,6 +13,7 @@ from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import MAGIC, VERSION, Session
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.steps import (
+    alter,
     before,
     call,
     exit_process,
@@ -147,6 +149,34 @@ SERVER["progress.continuous"] = {
     "later-no-progress": Subtle("Sends progress only to its first client.", skip("show", LATER)),
 }
 
+SERVER["exercise.curve-values"] = {
+    "later-curve-reversed": Subtle(
+        "Sends the points in reverse order, from the second connection on.",
+        alter("send_curve", lambda _, curve: curve[::-1], LATER),
+    ),
+}
+
+SERVER["progress.position"] = {
+    "later-position-at-rest": Subtle(
+        "Sends the position at the origin, from the second connection on.",
+        alter("send_position", lambda *_: [0.0, 0.0, 0.0], LATER),
+    ),
+}
+
+SERVER["progress.current-direction"] = {
+    "later-directions-alike": Subtle(
+        "Sends the desired direction as the current one, from the second connection on.",
+        alter("show", lambda _, state: replace(state, current=state.desired), LATER),
+    ),
+}
+
+SERVER["progress.desired-direction"] = {
+    "later-desired-negative": Subtle(
+        "Sends the desired direction with opposite signs, from the second connection on.",
+        alter("send_desired", lambda _, direction: [-c for c in direction], LATER),
+    ),
+}
+
 SERVER["end.received"] = {
     "one-ends-all": Subtle(
         "Ends the sessions of all clients when one of them ends the transmission.",
@@ -155,6 +185,26 @@ SERVER["end.received"] = {
 }
 
 CLIENT = Table(Client)
+
+CLIENT["progress.position"] = {
+    "later-positions-unseen": Subtle(
+        "Ignores positions, from the second connection on.", skip("position", LATER)
+    ),
+}
+
+CLIENT["progress.current-direction"] = {
+    "later-first-current": Subtle(
+        "Keeps the first current direction, from the second connection on.",
+        skip("current", LATER & (lambda client, _: client.view.current is not None)),
+    ),
+}
+
+CLIENT["progress.desired-direction"] = {
+    "later-desired-as-current": Subtle(
+        "Takes the desired direction for the current one, from the second connection on.",
+        instead("desired", lambda client, value: Client.current(client, value), LATER),
+    ),
+}
 
 CLIENT["handshake.magic-sent"] = {
     "later-no-magic": Subtle("Sends no magic in its second connection.", skip("send_magic", LATER)),
@@ -250,6 +300,17 @@ class FirstCurveEver(Client):
         if not self.seen:
             self.seen.extend(value["points"])
             super().curve(value)
+
+
+@fault("curves-add-up-for-ever", violates="exercise.curve-replaced", subtle=True)
+class CurvesAddUpForEver(Client):
+    """Appends each curve to the curves of all its connections."""
+
+    seen: ClassVar[list[Vector]] = []
+
+    def curve(self, value: Any) -> None:
+        self.seen.extend(value["points"])
+        super().curve({**value, "points": [*self.seen]})
 
 
 @fault("stuck-by-one", violates="robustness.next-client", subtle=True)
