@@ -125,9 +125,9 @@ def _check_none_lost(training: Connections, sent: set[str], answers: dict[str, s
     asked = [word for word, error in answers.items() if not error]
     lost = [word for word in asked if word not in sent]
     if lost and (not sent or len(training.received) < len(asked)):
-        came, about = "received none", None
-        if sent:
-            came, about = f"did not receive {', '.join(lost)}", "trainer.as-asked"
+        came = f"did not receive {', '.join(lost)}" if sent else "received none"
+        # Messages without any command are not what the trainer was asked to write either.
+        about = None if training.received and not sent else "trainer.as-asked"
         expected = f"the {len(asked)} commands that the trainer was asked to send"
         missed = Violation(expected, came, about)
         raise missed.shown_in(training.session, training.sessions)

@@ -186,13 +186,16 @@ async def test_what_does_not_come_stays(iut: Iut) -> None:
         await tester.check_known(time=3.5, score_left=2, score_right=3, half=2)
         await tester.say(messages.partial("(time 4)(score_left 0)", messages.STILL))
         await tester.check_known(time=4, score_left=0, score_right=3)
-        great = "(time 1234)(score_left 130)(score_right 131)"
+        # A partial state can also precede a full scene graph.
+        await tester.say(messages.full("(time 5)", messages.scene(0, 0)))
+        await tester.check_known(time=5, score_left=0, score_right=3, half=2)
+        great = "(time 1234)(score_left 300)(score_right 301)"
         await tester.say(messages.partial(great, messages.STILL))
-        await tester.check_known(time=1234, score_left=130, score_right=131)
+        await tester.check_known(time=1234, score_left=300, score_right=301)
         # A trainer can set the time and the score back.
         for time in (2.5, 0):
             await tester.say(messages.partial(f"(time {time})(score_left 1)", messages.STILL))
-            await tester.check_known(time=time, score_left=1, score_right=131)
+            await tester.check_known(time=time, score_left=1, score_right=301)
 
 
 @requirement("state.play-mode-known")

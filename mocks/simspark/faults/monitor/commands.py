@@ -123,6 +123,9 @@ FAULTS["trainer.as-asked"] = {
     "every-second-command-lost": Subtle(
         "Drops every second requested command.", skip("command", every(2))
     ),
+    "no-command-sent": Subtle(
+        "Reports requested commands as sent without sending any.", skip("command")
+    ),
     "none-left-out": Subtle(
         "Leaves out the team None in the commands for one agent.", misspelt("(team None)", "")
     ),

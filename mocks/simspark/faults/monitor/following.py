@@ -117,6 +117,19 @@ class _SmallNumbers(View):
         return found if found is None or key == "time" else (found + 128) % 256 - 128
 
 
+class _FewGoals(View):
+    def value(self, key: str) -> float | None:
+        found = super().value(key)
+        return min(found, 255.0) if found is not None and key.startswith("score") else found
+
+
+class _AnewWithScenes(View):
+    def take(self, value: Any) -> None:
+        if value[1][:1] == ["RSG"]:
+            self.state.clear()
+        super().take(value)
+
+
 FAULTS = Table(Monitor)
 
 FAULTS["monitors.understood"] = {
@@ -133,6 +146,10 @@ FAULTS["monitors.understood"] = {
         "Takes the first value of a longer partial state for the time.", views(_InOrder)
     ),
     "goals-in-a-byte": Subtle("Keeps goals in a signed byte.", views(_SmallNumbers)),
+    "at-most-255-goals": Subtle("Keeps goals in an unsigned byte, at most 255.", views(_FewGoals)),
+    "state-of-the-scene-only": Subtle(
+        "Forgets the game state when a full scene graph arrives.", views(_AnewWithScenes)
+    ),
     "negative-numbers-as-zero": Subtle("Takes every negative number for 0.", rewrites("-[0-9.].*")),
     "one-state-behind": Subtle(
         "Reads a message only after the next one has arrived.", reads(decoders.OneBehind)
