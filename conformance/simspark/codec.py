@@ -202,14 +202,14 @@ def _frame(raw: bytes, following: bytes) -> Frame:
         # Some peers send the final NUL of a C string too. The NUL has no meaning.
         value, deepest = read_deep(payload.removesuffix(b"\0"))
     except SexpError as error:
-        if following == b")":
-            return Frame(raw, error=_TOO_FEW, requirement=_PREFIX)
         if payload.endswith(b"\0\0"):
             count = len(payload) - payload.index(b"\0", -LENGTH.size)
             return Frame(raw, error=_TOO_MANY.format(count), requirement=_PREFIX)
         if cut := _NEXT.search(payload):
             why = _CUT.format(cut.start(), _quote(payload, cut.start()))
             return Frame(raw, error=why, requirement=_PREFIX)
+        if following == b")":
+            return Frame(raw, error=_TOO_FEW, requirement=_PREFIX)
         requirement = _TEXT if error.ascii else _ASCII
         return Frame(
             raw,

@@ -167,8 +167,9 @@ async def test_unknown_perceptors(iut: Iut) -> None:
                 )
                 await tester.check_known_if_reported(angle, "unknown parts in known perceptors")
             await tester.check_continues("unknown parts in known perceptors")
-            toes = "(HJ (n llj7) (ax 0.00))(HJ (n rlj7) (ax 0.00))" if unknown else ""
-            await tester.session.send(tester.group(angle=-21.5, more=toes))
+            toes = ("llj7", "rlj7") if unknown else ()
+            more = "".join(f"(HJ (n {name}) (ax 0.00))" for name in (*HINGES[4:], *toes))
+            await tester.session.send(tester.group(angle=-21.5, more=more))
             await tester.check_known_if_reported(-21.5, "hinges of other robots")
 
     await compare_with_single_groups(
@@ -197,8 +198,8 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
     """The agent takes the other perceptors of a group in which some have no contents."""
     async with connect_agent(iut) as tester:
         begin = f"(time (now {tester.now_next()}))(GS)(See )"
-        await tester.session.send(expressions(f"{begin}(HJ (n {tester.hinge}) (ax 33.50))"))
-        await tester.check_known_if_reported(33.5, "empty perceptors in the same group")
+        await tester.session.send(expressions(f"{begin}(HJ (n {tester.hinge}) (ax 33.00))"))
+        await tester.check_known_if_reported(33.0, "empty perceptors in the same group")
         await tester.check_continues("a group with empty perceptors")
 
 
@@ -257,9 +258,9 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     async def play() -> None:
         async with connect_agent(iut) as tester:
             # The last byte of some of these lengths is negative if read as a signed byte.
-            await tester.send_group("(hear Reference 0.00 self x)", angle=1.5)
+            await tester.send_group("(hear Reference 0.00 self x)", angle=1.0)
             try:
-                await tester.check_known_if_reported(1.5, "a short group of this kind")
+                await tester.check_known_if_reported(1.0, "a short group of this kind")
             except Violation as lost:
                 lost.requirement = "agents.understood"
                 raise

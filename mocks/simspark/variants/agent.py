@@ -27,6 +27,13 @@ def _whole_degrees(_: Agent, name: str, text: Any) -> tuple[str, str]:
         return name, str(text)
 
 
+def _tenths(_: Agent, name: str, text: Any) -> tuple[str, str]:
+    try:
+        return name, f"{float(text):.1f}"
+    except (ValueError, TypeError, OverflowError):
+        return name, str(text)
+
+
 def _is_newer(agent: Agent, frame: Frame) -> bool:
     groups = frame.value if isinstance(frame.value, list) else []
     times = [number(item[1][1]) or 0.0 for item in groups if item[:1] == ["time"]]
@@ -75,6 +82,9 @@ VARIANTS["agents.understood"] = {
     "hinges-in-whole-degrees": Variant(
         "Keeps the angles of its hinges in whole degrees.",
         alter("perceive_hinge", _whole_degrees),
+    ),
+    "hinges-in-tenths": Variant(
+        "Keeps the angles of its hinges in tenths of a degree.", alter("perceive_hinge", _tenths)
     ),
     "keeps-no-hinges": Variant("Keeps no hinges.", knows(lambda known: {"now": known["now"]})),
     "keeps-nothing": Variant(
@@ -139,6 +149,37 @@ class LeavesUnnumbered(Agent):
         self.since += 1
         if self.since > 5:
             self.close()
+
+
+@variant("leaves-after-a-hundred", of="agents.effectors-at-any-time")
+class LeavesAfterAHundred(Agent):
+    """Ends its session after a hundred groups."""
+
+    def act(self) -> None:
+        super().act()
+        if self.groups > 100:
+            self.close()
+
+
+@variant("acts-once", of="agents.effectors-at-any-time")
+class ActsOnce(Agent):
+    """Sends effectors only after its first group."""
+
+    acted = False
+
+    def act(self) -> None:
+        if not self.acted:
+            self.acted = True
+            super().act()
+
+
+@variant("acts-for-a-second", of="agents.effectors-at-any-time")
+class ActsForASecond(Agent):
+    """Sends effectors only until it has reached its pose, after fifty groups."""
+
+    def act(self) -> None:
+        if self.groups <= 50:
+            super().act()
 
 
 @variant("by-its-own-clock", of="agents.effectors-at-any-time")
