@@ -118,7 +118,8 @@ async def test_time(iut: Iut) -> None:
     """
     async with watch_server(iut) as watch:
         half = watch.view.parameter("RuleHalfTime", 300.0)
-        for time in (round(0.5 * half, 2), round(0.25 * half, 2), int(0.7 * half) + 0.93, 0):
+        whole = int(0.7 * half)
+        for time in (round(0.5 * half, 2), round(0.25 * half, 2), whole + 0.93, whole - 9.57, 0):
             short: list[str] = []
 
             def is_there(view: View, time: float = time, short: list[str] = short) -> bool:

@@ -26,6 +26,13 @@ def _whole_seconds(_: Server, command: list[Any]) -> list[Any]:
     return [command[0], str(command[1]).partition(".")[0], *command[2:]]
 
 
+def _rounded_time(_: Server, command: list[Any]) -> list[Any]:
+    try:
+        return [command[0], str(round(float(command[1]))), *command[2:]]
+    except (ValueError, TypeError, OverflowError):
+        return command
+
+
 def _ordered_score(_: Server, command: list[Any]) -> list[Any]:
     (_, first), (_, second) = command[1], command[2]
     return ["score", ["left", first], ["right", second]]
@@ -137,6 +144,9 @@ FAULTS["time.set"] = {
     "time-stays": Fault("Does not set the time.", skip("do_time")),
     "time-in-whole-seconds": Subtle(
         "Ignores the fraction of the time.", alter("do_time", _whole_seconds)
+    ),
+    "time-rounded": Subtle(
+        "Rounds the time to the nearest whole second.", alter("do_time", _rounded_time)
     ),
     "time-never-zero": Subtle(
         "Ignores a time of 0.", only("do_time", lambda _, command: float(command[1]))
