@@ -43,6 +43,17 @@ def expressions(text: str) -> list[Any]:
     return read(text.encode("ascii"))
 
 
+async def leave(session: Session) -> None:
+    """Close a connection in an orderly way, after the IUT has closed its side.
+
+    Unread messages would turn the close into a reset. Only a should says that an IUT survives a
+    reset.
+    """
+    await session.finish()
+    await session.until_closed("quiet")
+    await session.close()
+
+
 async def judge_one_session(
     iut: Iut,
     name: str,

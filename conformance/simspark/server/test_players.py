@@ -22,6 +22,7 @@ from conformance.simspark.server.tester.match import (
     check_stays,
     match,
 )
+from conformance.simspark.tester import leave
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.wire import Message
 
@@ -75,7 +76,7 @@ async def test_one_that_comes_again_is_put(iut: Iut) -> None:
     """An agent that left and came back with the same name can be moved."""
     async with match(iut) as game:
         gone, name = game.agents["Left"], game.left
-        await gone.close()
+        await leave(gone)
         await game.watch.wait_for_full(
             "when an agent goes", more=False, requirement="full.node-removed"
         )

@@ -25,7 +25,7 @@ from conformance.simspark.server.tester.monitors import (
     check_served_together,
     watch_server,
 )
-from conformance.simspark.tester import expressions, judge_one_session
+from conformance.simspark.tester import expressions, judge_one_session, leave
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -76,7 +76,7 @@ async def test_full_when_agents_go(iut: Iut) -> None:
                 )
                 await watch.settle()
         for agent in agents:
-            await agent.close()
+            await leave(agent)
             for watch in (one, other):
                 await watch.wait_for_full("when an agent goes", more=False)
                 await watch.settle()
@@ -95,7 +95,7 @@ async def test_full_for_a_later_client(iut: Iut) -> None:
                 "the same scene for a monitor that has come later",
                 f"it has {nodes[1]} nodes, and {nodes[0]} nodes for the first monitor",
             )
-            await agent.close()
+            await leave(agent)
             await second.wait_for_full(
                 "when an agent goes", more=False, requirement="full.node-removed"
             )

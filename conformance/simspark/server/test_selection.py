@@ -6,7 +6,7 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.agents import play_agent
 from conformance.simspark.server.tester.match import check_leaves, check_stays, match
-from conformance.simspark.tester import expressions
+from conformance.simspark.tester import expressions, leave
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
 
@@ -39,7 +39,7 @@ async def test_kill(iut: Iut, team: str) -> None:
         await check_leaves(game.watch, places.pop(team), command, "the agent")
         [(other, place)] = places.items()
         await check_stays(game.watch, place, f"the agent of {other}", "another agent was removed")
-        await game.agents[team].close()
+        await leave(game.agents[team])
         await check_stays(
             game.watch, place, f"the agent of {other}", "the removed agent disconnected"
         )
@@ -152,10 +152,10 @@ async def test_select_one_that_goes(iut: Iut) -> None:
         for text in ("(he1 1)", "(say hello)", "(beam -2 1 0)"):
             await game.agents["Right"].send(expressions(text))
         await watch.check_obeyed("effectors of an agent whose robot was removed")
-        await game.agents["Right"].close()
+        await leave(game.agents["Right"])
         await watch.check_obeyed("the disconnect of an agent whose robot was removed")
         await watch.command(f"(select {game.left})")
-        await game.agents["Left"].close()
+        await leave(game.agents["Left"])
         await watch.wait_for_full("when an agent goes", more=False, requirement="full.node-removed")
         for text in ("(repos)", "(kill)", "(select)"):
             await watch.command(text)

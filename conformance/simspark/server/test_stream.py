@@ -219,6 +219,8 @@ async def test_several_monitors_command(iut: Iut) -> None:
                     violation.requirement = "state.partial"
                 raise
             await watch.wait_for_states(2)
+        await other.session.send_bytes(frame(b"(time 1)".ljust(LONG_COMMAND)))
+        await other.check_obeyed(f"a command of {LONG_COMMAND} bytes", "frame.length-prefix")
         for last in range(20, 101, 20):
             for time in range(last - 20, last):
                 other.waiting += 1

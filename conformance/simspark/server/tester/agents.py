@@ -11,7 +11,7 @@ from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session, Timeout
 from conformance.simspark.codec import encode
-from conformance.simspark.tester import expressions
+from conformance.simspark.tester import expressions, leave
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
@@ -50,6 +50,8 @@ async def play_agent(
         await _wait_for_name(iut, session)
         await _wait_for_perceptors(iut, session)
         yield session
+        if not session.is_over:
+            await leave(session)
 
 
 async def _wait_for_perceptors(iut: Iut, session: Session) -> None:

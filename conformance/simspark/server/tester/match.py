@@ -17,6 +17,7 @@ from conformance.simspark.server.tester.agents import (
     play_agent,
 )
 from conformance.simspark.server.tester.monitors import Place, Watch, watch_server
+from conformance.simspark.tester import leave
 from conformance.verdicts import Inconclusive, Violation
 
 OWN = ("Lefts", "Rights")
@@ -82,7 +83,7 @@ class Match:
         `left` and `right` are the positions of both agents. Raises Violation if no agent disappears
         from the scene, or the agent at `right` disappears.
         """
-        await self.agents["Left"].close()
+        await leave(self.agents["Left"])
         await self.watch.wait_until(
             lambda view: left.is_free(view) or right.is_free(view),
             f"no longer show an agent at {left}, after the left agent disconnected",

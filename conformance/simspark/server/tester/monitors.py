@@ -14,7 +14,7 @@ from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session, Timeout
 from conformance.simspark.codec import encode
-from conformance.simspark.tester import expressions
+from conformance.simspark.tester import expressions, leave
 from conformance.simspark.view import STATES, View
 from conformance.verdicts import Inconclusive, Violation
 from conformance.wire import Message
@@ -370,6 +370,7 @@ async def watch_server(
     not send the introduction.
     """
     async with contextlib.AsyncExitStack() as stack:
+        is_last = instance is None
         if instance is None:
             instance = await stack.enter_async_context(iut.instance())
         session = await stack.enter_async_context(
@@ -388,3 +389,5 @@ async def watch_server(
         if begins:
             await watch.begin()
         yield watch
+        if not (is_last or session.is_over):
+            await leave(session)
