@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
+from conformance.expectation import unfinished_message
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Unreachable, Violation
@@ -101,7 +102,7 @@ class Connections:
     def _unfinished_elsewhere(self, missing: Violation) -> Violation | None:
         """Return the violation that another connection received only the beginning of a message."""
         others = (session for session in self.sessions if session is not self.session)
-        found = (session.unfinished_message(missing.expected or "") for session in others)
+        found = (unfinished_message(session, missing.expected or "") for session in others)
         return next(filter(None, found), None)
 
     async def _other_with(self, names: Sequence[str], where: Callable[[Message], bool]) -> Session:
