@@ -249,7 +249,7 @@ class Buffer:
 
 
 def has_value(field: Field, image: bytes, value: Any) -> bool:
-    """Return True if a field has this value, bit by bit; 0.0 and -0.0 are the same number.
+    """Return True if a field has this value; 0.0 and -0.0 are the same.
 
     Raises Violation if a field of the control block is too narrow.
     """

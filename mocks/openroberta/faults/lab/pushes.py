@@ -200,7 +200,7 @@ FAULTS["offline.returns"] = {
 
 @fault("first-push-aborted", violates="push.answered", subtle=True)
 class FirstPushAborted(Lab):
-    """Ends the hold of a robot's first push with abort, and lets the user run nothing before."""
+    """Ends the hold of a robot's first push with abort; the user runs nothing before."""
 
     aborted: frozenset[str] = frozenset()
 
