@@ -156,7 +156,11 @@ async def test_select_one_that_goes(iut: Iut) -> None:
         await watch.check_obeyed("the disconnect of an agent whose robot was removed")
         await watch.command(f"(select {game.left})")
         await leave(game.agents["Left"])
-        await watch.wait_for_full("when an agent goes", more=False, requirement="full.node-removed")
+        try:
+            await watch.wait_for_full("when an agent goes", more=False)
+        except Violation as none:
+            # The earlier command can have removed this agent instead.
+            raise Inconclusive(str(none)) from None
         for text in ("(repos)", "(kill)", "(select)"):
             await watch.command(text)
             await watch.check_obeyed(f"{text} after the selected agent has left")
