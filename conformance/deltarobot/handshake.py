@@ -51,12 +51,14 @@ async def answer_handshake(
 ) -> None:
     """Send our handshake, or the rest of it, without waiting for the IUT's.
 
-    Raises Hindered if the machine was so slow that the handshake took longer than the IUT waits.
+    Raises Hindered if the machine was so slow that the handshake took longer than the IUT waits. An
+    IUT that has shown no sign of life has not begun to wait.
     """
     before, began = len(session.received), session.now
     await session.send(*(handshake or HANDSHAKE), segmentation=segmentation)
     patience = session.instance.configuration.declared("handshake")
-    if patience is not None and began <= patience < session.now:
+    is_waiting = session.ended or session.size > 0
+    if is_waiting and patience is not None and began <= patience < session.now:
         took = f"{session.now:.1f} s; the IUT waits {patience:g} s for it"
         raise Hindered(f"the suite took too long to send its own handshake: {took}")
     # Pings are answered only now: an earlier pong would interrupt our handshake.

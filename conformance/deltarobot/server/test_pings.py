@@ -2,7 +2,8 @@
 
 import contextlib
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -35,10 +36,9 @@ from conformance.session import Session
 from conformance.verdicts import Hindered, Inconclusive, Unreachable, Violation
 from conformance.wire import Message
 
-# largest distance from a straight line, as a share of the range of the numbers; random numbers do
-# not all lie so close
-_STEADY = 0.05
 MIN_PINGS = 5  # pings that the oracle needs to decide if their numbers are random
+_SORTED = 10  # pings; so many random numbers are never in order
+_MANY = 20  # clients; more than a server has places for
 
 
 async def next_ping(session: Session) -> Message:
@@ -118,22 +118,16 @@ async def test_numbers_are_random(iut: Iut) -> None:
     """The numbers of several pings follow no simple rule."""
     iut.skip_if_longer(MIN_PINGS * iut.configuration.seconds("ping"), "ping")
     async with open_session(iut) as session:
-        pings = [await next_ping(session) for _ in range(MIN_PINGS)]
-    rate = _like_a_clock([(ping.at, ping.value["number"]) for ping in pings])
-    check(rate is None, "random numbers", f"they grow by {rate} per second, like a clock")
+        numbers = [(await next_ping(session)).value["number"] for _ in range(MIN_PINGS)]
+        while _are_sorted(numbers) and len(numbers) < _SORTED:
+            numbers.append((await next_ping(session)).value["number"])
+    came = f"{len(numbers)} numbers are in order, as from a clock: {numbers[0]}, {numbers[1]}, …"
+    check(not _are_sorted(numbers), "random numbers", came)
 
 
-def _like_a_clock(numbers: list[tuple[float, int]]) -> int | None:
-    """Return the growth per second of these numbers if it is steady, else None."""
-    (began, first), *_, (ended, last) = numbers
-    if ended <= began or last <= first:
-        return None
-    rate = (last - first) / (ended - began)
-    steady = all(
-        abs(first + rate * (at - began) - number) <= _STEADY * (last - first)
-        for at, number in numbers
-    )
-    return round(rate) if steady else None
+def _are_sorted(numbers: Sequence[int]) -> bool:
+    """Return True if the numbers only grow, or only shrink."""
+    return len({before < after for before, after in pairwise(numbers)}) == 1
 
 
 @each_of("ping.random", "ping.fresh")
@@ -268,4 +262,17 @@ async def test_clients_that_break_off(iut: Iut) -> None:
                 await session.send_bytes(rest)
                 await session.break_off()
         async with _next(iut, instance, "another client that reset its connection"):
+            pass
+
+
+@requirement("robustness.next-client")
+@lasting
+async def test_many_clients_that_break_off(iut: Iut) -> None:
+    """A client is served after many other clients have reset their connections."""
+    async with iut.instance() as instance:
+        for number in range(_MANY):
+            before = f"{number} clients that reset their connections"
+            async with open_next_client(iut, instance, before) as session:
+                await session.break_off()
+        async with _next(iut, instance, f"{_MANY} clients that reset their connections"):
             pass

@@ -313,6 +313,22 @@ class CurvesAddUpForEver(Client):
         super().curve({**value, "points": [*self.seen]})
 
 
+@fault("keeps-broken-places", violates="robustness.next-client", subtle=True)
+class KeepsBrokenPlaces(Server):
+    """Serves no client after ten connections have ended without an end of transmission."""
+
+    broken: ClassVar[list[Server]] = []
+
+    def input_ended(self) -> None:
+        if not self.ended:
+            self.broken.append(self)
+        super().input_ended()
+
+    def welcome(self) -> None:
+        if len(self.broken) < 10:
+            super().welcome()
+
+
 @fault("stuck-by-one", violates="robustness.next-client", subtle=True)
 class StuckByOne(Server):
     """Serves no new client after one client has not read its messages."""
