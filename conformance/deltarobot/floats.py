@@ -2,6 +2,7 @@
 
 import math
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 DENORMAL = 2.0**-149
@@ -13,6 +14,8 @@ EDGES: list[list[Any]] = [
 ]
 """Points of finite numbers at the limits of single precision."""
 NO_NUMBERS: list[list[Any]] = [["NaN", "Infinity", "-Infinity"], ["NaN:ff800001", 1.0, "NaN"]]
+
+_SIX_DIGITS = 1e-5  # largest relative error of a number with six digits
 
 _SINGLE, _REVERSE = struct.Struct(">f"), struct.Struct("<f")
 
@@ -33,6 +36,33 @@ def is_same(wanted: Any, seen: Any) -> bool:
     if shown is None or expected is None:
         return False
     return shown == expected or (math.isnan(shown) and math.isnan(expected))
+
+
+def is_shown(wanted: Any, seen: Any) -> bool:
+    """Return True if an application shows these numbers, with at least six digits.
+
+    Many libraries write no more digits of a number in single precision.
+    """
+    if isinstance(wanted, list | tuple):
+        seen = [] if seen is None else seen
+        return (
+            isinstance(seen, list) and len(seen) == len(wanted) and all(map(is_shown, wanted, seen))
+        )
+    shown, expected = _single(seen), _single(wanted)
+    if shown is None or expected is None:
+        return False
+    return is_same(wanted, seen) or math.isclose(shown, expected, rel_tol=_SIX_DIGITS)
+
+
+def is_finite(number: Any) -> bool:
+    """Return True for a number; the decoder writes numbers that are not finite as texts."""
+    return isinstance(number, int | float) and math.isfinite(number)
+
+
+def unit(wanted: Sequence[float]) -> list[float]:
+    """Return a direction with the length 1; a direction of zero stays as it is."""
+    length = math.hypot(*wanted)
+    return [coordinate / length for coordinate in wanted] if length else [*wanted]
 
 
 def differs_by_byte_order(wanted: Any, seen: Any) -> bool:

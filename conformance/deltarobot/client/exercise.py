@@ -7,7 +7,14 @@ from typing import Any
 from conformance.definitions.keywords import short_json
 from conformance.deltarobot.client.tester import PLAIN, TESTER, plain
 from conformance.deltarobot.codec import layouts
-from conformance.deltarobot.floats import DENORMAL, differs_by_byte_order, is_same
+from conformance.deltarobot.floats import (
+    DENORMAL,
+    differs_by_byte_order,
+    is_finite,
+    is_same,
+    is_shown,
+    unit,
+)
 from conformance.deltarobot.handshake import open_session, shake_hands
 from conformance.deltarobot.messages import (
     CURRENT,
@@ -64,7 +71,7 @@ async def check_shown(
         nonlocal state, facts, right
         state = await session.instance.upper("state")
         facts = _facts(state)
-        right = what in facts and is_same(wanted, facts[what])
+        right = what in facts and _is_right(what, wanted, facts[what])
         # Reversed bytes are a final answer as well, so waiting longer is useless.
         return right or (what in facts and differs_by_byte_order(wanted, facts[what]))
 
@@ -90,6 +97,12 @@ async def check_shown(
         came = f"the client reads its bytes in reverse order: it is {short_json(seen, 120)}"
         raise Violation(f"{what} to be {short_json(list(wanted), 40)}", came, _FLOATS)
     raise Violation(*_difference(what, wanted, seen), requirement)
+
+
+def _is_right(what: str, wanted: Sequence[Any], seen: Any) -> bool:
+    """Return True if the application shows this value; it can scale a direction to the length 1."""
+    is_direction = what in ("current", "desired") and all(map(is_finite, wanted))
+    return is_shown(wanted, seen) or (is_direction and is_shown(unit(wanted), seen))
 
 
 def _difference(what: str, wanted: Sequence[Any], seen: Any) -> tuple[str, str]:

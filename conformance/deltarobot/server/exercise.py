@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.deltarobot.floats import differs_by_byte_order, is_same
+from conformance.deltarobot.floats import (
+    differs_by_byte_order,
+    is_finite,
+    is_same,
+    is_shown,
+    unit,
+)
 from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
 from conformance.deltarobot.server.tester import EXERCISE, drain
@@ -172,7 +178,7 @@ async def _changed_names(session: Session) -> frozenset[str]:
     latest: dict[str, Any] = {}
 
     def wrong() -> frozenset[str]:
-        return frozenset(name for name in latest if not is_same(wanted[name], latest[name]))
+        return frozenset(name for name in latest if not _is_right(name, wanted[name], latest[name]))
 
     left = session.countdown("response")
     while len(latest) < len(wanted) or wrong():
@@ -192,7 +198,7 @@ async def assert_vector(iut: Iut, session: Session, name: str, wanted: Sequence[
     latest = await _latest(session, name, wanted, session.countdown("exercise", "response"))
     if latest is None:
         raise Violation(f"{name} repeatedly", "received none at all", "progress.continuous")
-    if is_same(wanted, latest):
+    if _is_right(name, wanted, latest):
         return
     await assert_repeated(session, name)
     known, reverse = await plain(iut), differs_by_byte_order(wanted, latest)
@@ -202,12 +208,18 @@ async def assert_vector(iut: Iut, session: Session, name: str, wanted: Sequence[
     raise Violation(f"{name} with {list(wanted)}", f"received {_REVERSE * reverse}{latest}", about)
 
 
+def _is_right(name: str, wanted: Sequence[Any], came: Any) -> bool:
+    """Return True if a vector has these coordinates; a direction can be scaled to the length 1."""
+    is_direction = name in (CURRENT, DESIRED) and all(map(is_finite, wanted))
+    return is_same(wanted, came) or (is_direction and is_shown(unit(wanted), came))
+
+
 async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Countdown) -> Any:
     """Read messages until a vector has the wanted coordinates; return its latest coordinates."""
     latest: Any = None
     while message := await session.wait_for(name, within=left):
         latest = [message.value[axis] for axis in "xyz"]
-        if is_same(wanted, latest):
+        if _is_right(name, wanted, latest):
             break
     return latest
 
@@ -218,7 +230,7 @@ async def assert_unchanged(session: Session, name: str, wanted: Sequence[Any]) -
         left = session.countdown("exercise", "response")
         message = await session.wait_for(name, within=left)
         came = [message.value[axis] for axis in "xyz"] if message else wanted
-        if message and not is_same(wanted, came):
+        if message and not _is_right(name, wanted, came):
             expected = f"{name} to stay {list(wanted)}"
             raise Violation(expected, f"received {came} after that", event=message.event)
 

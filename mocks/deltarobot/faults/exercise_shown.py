@@ -23,7 +23,6 @@ from mocks.steps import (
     only,
     returning,
     skip,
-    then,
 )
 
 Curve = list[Vector]
@@ -46,14 +45,6 @@ def joined(change: Callable[[Curve, Curve], Curve]) -> Change:
 def vector(change: Callable[[Vector], Vector]) -> Change:
     """Read each vector as what a function makes of the vector."""
     return returning("vector", change)
-
-
-def _normalise(client: Client, _: Any) -> None:
-    vector = client.view.desired or []
-    numbers = [c for c in vector if isinstance(c, float)]
-    length = sum(c * c for c in numbers) ** 0.5 if len(numbers) == 3 else 0.0
-    if 0 < length < 1e30:
-        client.view.desired = [c / length for c in vector]
 
 
 def _rounded(value: Any, digits: int) -> Any:
@@ -176,11 +167,7 @@ FAULTS["progress.current-direction"] = {
 }
 
 FAULTS["progress.desired-direction"] = {
-    "desired-normalised": Fault(
-        "Scales the desired direction to the length 1.",
-        then("desired", _normalise),
-    ),
-    "rest-unseen": Subtle(
+    "rest-unseen": Fault(
         "Ignores a desired direction of zero, which it cannot scale to the length 1.",
         only("desired", lambda _, value: any(value[axis] for axis in "xyz")),
     ),

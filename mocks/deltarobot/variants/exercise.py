@@ -3,6 +3,7 @@
 from typing import Any
 
 from conformance.deltarobot.codec import message
+from conformance.deltarobot.floats import unit
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import State, Vector
 from mocks.deltarobot.server import Server
@@ -34,6 +35,22 @@ def _is_finite(point: list[Any]) -> bool:
     return not any(isinstance(coordinate, str) for coordinate in point)
 
 
+def _with_unit_directions(shown: dict[str, Any]) -> dict[str, Any]:
+    return shown | {
+        name: unit(shown[name])
+        for name in ("current", "desired")
+        if shown[name] is not None and _is_finite(shown[name])
+    }
+
+
+def _with_digits(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_digits(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_with_digits(one) for one in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
 def _has_infinite_axis(_: Client, name: str, value: Any) -> bool:
     return not _is_finite([value.get(axis) for axis in "xyz"])
 
@@ -53,6 +70,14 @@ OF_SERVER["progress.position"] = {
     "any-u": Variant("Sends NaN as the unused value.", instead("send_vector", _send_with_nan)),
 }
 
+OF_SERVER["progress.current-direction"] = {
+    "directions-of-length-1": Variant(
+        "Scales both directions to the length 1.",
+        alter("send_current", lambda _, direction: unit(direction)),
+        alter("send_desired", lambda _, direction: unit(direction)),
+    ),
+}
+
 OF_SERVER["frame.variable-length"] = {
     "ends-with-who-reads-slowly": Variant(
         "Ends the session of a client that does not read a curve at once.",
@@ -64,6 +89,16 @@ OF_SERVER["frame.variable-length"] = {
 }
 
 OF_CLIENT = Table(Client)
+
+OF_CLIENT["progress.desired-direction"] = {
+    "directions-of-length-1": Variant(
+        "Scales finite directions to the length 1.", returning("state", _with_unit_directions)
+    ),
+}
+
+OF_CLIENT["frame.floats"] = {
+    "six-digits": Variant("Shows numbers with six digits.", returning("state", _with_digits)),
+}
 
 OF_CLIENT["messages.unused-ignored"] = {
     "no-use-for-curves": Variant(
