@@ -43,7 +43,7 @@ _REASONS = re.compile(r"^Caused by:[ \t]*\n((?:[ \t]+\S.*(?:\n|\Z))+)", re.MULTI
 _NUMBER = re.compile(r"^\d+: ")
 _THREAD = re.compile(r"^thread .*? (?=panicked at)")
 _JAVA = re.compile(r"^Exception in thread .*$", re.MULTILINE)
-_DOTNET = re.compile(r"^Unhandled exception\. .*$", re.MULTILINE)
+_DOTNET = re.compile(r"^Unhandled exception\. .*$|(?<=^Unhandled Exception:\n).*$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
 _CAUSE = re.compile(
     r"\b(?:error|exception|errno|fail\w*|fatal|abort\w*|panic\w*|cannot|can't|could not|unable|"
@@ -57,10 +57,12 @@ _NODE = re.compile(r"^(?:Uncaught )?(?:[A-Za-z_$][\w$.]*)?Error(?: \[\w+\])?: .*
 
 
 _UNHANDLED = re.compile(
-    # Python, Rust, Go, Zig, OCaml, Swift, PHP, C++, Java, Node.js, .NET, Dart, shell
+    # Python, Rust, Go, Zig, OCaml, Swift, PHP, C++, Java, Node.js, .NET, Mono, Nim, Dart, shell
     rf"Traceback \(most recent call last\)|panicked at|\bpanic: |^{_FATAL}: "
-    r"|terminate called|^Exception in thread|^\s+at .*:\d+:\d+\)?$|Unhandled exception"
+    r"|terminate called|^Exception in thread|^\s+at .*:\d+:\d+\)?$|(?i:unhandled exception)"
     r"|Segmentation fault|AddressSanitizer"
+    # Julia, Ada
+    r"|^ERROR: LoadError|^raised [A-Z_]+_ERROR"
     # Ruby, Lua, Tcl, Elixir, Haskell, Perl
     rf"|{_RUBY}|^stack traceback:$|^{_TCL}$|^{_ELIXIR}"
     rf"|^CallStack \(from HasCallStack\)|{_PERL}",

@@ -136,7 +136,19 @@ def test_the_line_that_tells(output: str, line: str) -> None:
     assert "\n" not in explaining_line(output)
 
 
-@pytest.mark.parametrize("output", [PYTHON, NODE, RUST, JAVA, CPP, GO, *SCRIPTS])
+MONO = (
+    "\nUnhandled Exception:\nSystem.IO.IOException: connection lost\n  at Robot.Main () [0x00000]\n"
+)
+OTHERS = (
+    MONO,
+    "Error: unhandled exception: index 3 not in 0 .. 2 [IndexDefect]\n",
+    "ERROR: LoadError: KeyError: key 3 not found\n",
+    "raised CONSTRAINT_ERROR : robot.adb:7 index check failed\n",
+)
+"""Unhandled errors of Mono, Nim, Julia and Ada."""
+
+
+@pytest.mark.parametrize("output", [PYTHON, NODE, RUST, JAVA, CPP, GO, *SCRIPTS, *OTHERS])
 def test_an_unhandled_error_is_a_crash(output: str) -> None:
     assert has_unhandled_error(output)
 

@@ -95,14 +95,6 @@ async def test_unknown_commands(iut: Iut) -> None:
             if text in WRONG[::5]:
                 await watch.check_obeyed(text)
         await watch.check_obeyed("wrong commands")
-        goals = 70
-        for text in WRONG[:12]:
-            await watch.command(f"{text}(score (left {goals})(right 1))")
-        await watch.wait_until(
-            lambda view: view.value("score_left") == goals,
-            "show a score that a message with a wrong command has set",
-            now=lambda view: f"score_left is {view.state.get('score_left')}",
-        )
 
 
 @requirement("robustness.unknown-commands")
@@ -316,13 +308,14 @@ async def test_huge_length(iut: Iut, port: str) -> None:
     async with iut.instance() as instance, watch_server(iut, instance) as other:
         for length in (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF):
             async with iut.connect(instance, channel=port) as session:
+                before = malformed.memory(session)
                 await session.send_bytes(length.to_bytes(4, "big") + b"(time 1)" * 5000)
                 await other.check_obeyed(f"a length of {length:#x} at the port of the {port}s")
-                taken = malformed.memory(session)
+                taken = malformed.memory(session) - before
                 check(
                     taken < malformed.GIBIBYTE,
-                    "less than 1024 MiB of memory",
-                    f"the process used {taken >> 20} MiB",
+                    "less than 1024 MiB of further memory",
+                    f"the process took {taken >> 20} MiB",
                 )
             await other.check_obeyed("the sender of a huge length disconnected")
         await other.session.assert_alive("a huge length")

@@ -16,7 +16,7 @@ from mocks.simspark.robot import BY_EFFECTOR, PARTS, Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
 from mocks.simspark.variants.bases import has
-from mocks.steps import alter, before, instead, only, put, returning, skip, then
+from mocks.steps import alter, before, instead, noted, only, put, returning, skip, then
 
 BEFORE_AND_AFTER = ("BeforeKickOff", "GameOver")
 LEAST = -(1 << 31)
@@ -77,6 +77,18 @@ def _texts(part: Any) -> list[str]:
 
 
 VARIANTS = Table(Server)
+
+VARIANTS["robustness.unknown-commands"] = {
+    "stops-at-an-error": Variant(
+        "Ignores the rest of a message after a wrong command or effector.",
+        before("hear_monitor", put("wrong", False)),
+        before("hear_agent", put("wrong", False)),
+        before("complain", put("wrong", True)),
+        before("complain_of_effector", put("wrong", True)),
+        skip("hear_command", noted("wrong")),
+        skip("effect", noted("wrong")),
+    ),
+}
 
 VARIANTS["agents.every-hinge"] = {
     "effectors-of-other-names": Variant(

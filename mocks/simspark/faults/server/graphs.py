@@ -22,7 +22,7 @@ def _partial_called_full(server: Server) -> str:
     return server.header_full() + server.partial_graph()
 
 
-def _take_for_told(server: Server) -> None:
+def _take_for_told(server: Server, *_: Any) -> None:
     server.structure_told = server.world.structure
 
 

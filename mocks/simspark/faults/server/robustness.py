@@ -54,12 +54,6 @@ FAULTS["robustness.unknown-commands"] = {
     "dies-of-unknown-commands": Fault(
         "Dies of an unknown command.", before("complain", die, UNKNOWN_COMMAND)
     ),
-    "deaf-after-an-error": Subtle(
-        "Ignores the commands after a wrong one in the same message.",
-        before("hear_monitor", put("wrong", False)),
-        before("complain", put("wrong", True)),
-        skip("hear_command", noted("wrong")),
-    ),
     "dies-of-wrong-numbers": Subtle(
         "Dies of a value that is not a number.", before("complain", die, NOT_NUMBERS)
     ),
