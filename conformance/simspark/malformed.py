@@ -1,6 +1,7 @@
 """Malformed texts and wrong lengths, and checks that the IUT survives them."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -8,8 +9,10 @@ from conformance.cases import check, compared
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.codec import LENGTH, frame
+from conformance.verdicts import Inconclusive, Violation
 
 GIBIBYTE = 1 << 30
+USUAL = 1 << 14  # bytes; agents, trainers and servers send agents no longer messages
 _DEPTH = 100_000
 
 TEXTS = {
@@ -56,6 +59,23 @@ def check_read_in_full(bit: int, inside: bool) -> None:
         f"the IUT to read a length above {1 << bit:#x} in full",
         "the IUT took bytes inside the incomplete message for a message",
     )
+
+
+@contextlib.asynccontextmanager
+async def can_refuse(session: Session, size: int) -> AsyncIterator[None]:
+    """Raise Inconclusive for a violation if the IUT closes the connection of a long message.
+
+    The specification has no limit, and no usual message has more than `USUAL` bytes.
+    """
+    try:
+        yield
+    except Violation as wrong:
+        if size <= USUAL or not session.closed_by_iut:
+            raise
+        await session.assert_alive(f"a message of {size} bytes")
+        session.excuse_end()
+        closed = f"the IUT closed the connection at a message of {size} bytes"
+        raise Inconclusive(closed) from wrong
 
 
 def memory(session: Session) -> int:

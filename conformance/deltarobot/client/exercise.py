@@ -53,16 +53,23 @@ _PLAINLY: dict[str, Sequence[Any]] = {
     "desired": (-2.125, -3.125, -1.125),
 }
 """The values of the plainest exercise. Lost signs and rounding change each of them."""
+FRAME_TIME = 1 / 30  # seconds between two frames of a slow application
 _FULLY_SHOWN = 4  # a message shows up to this many points in full
 
 
 async def check_shown(
-    session: Session, what: str, wanted: Sequence[Any], requirement: str | None = None
+    session: Session,
+    what: str,
+    wanted: Sequence[Any],
+    requirement: str | None = None,
+    messages: int = 0,
 ) -> None:
     """Raise Violation unless the application shows this value in time.
 
-    ``requirement`` is the requirement to blame; the default is the one under test.
+    ``requirement`` is the requirement to blame; the default is the one under test. ``messages`` is
+    the number of messages that have to be read before. An application can read one in each frame.
     """
+    within = session.countdown("response", messages * FRAME_TIME)
     state = Answer(ok=False)
     facts: Mapping[str, Any] = {}
     right = False
@@ -76,7 +83,7 @@ async def check_shown(
         return right or (what in facts and differs_by_byte_order(wanted, facts[what]))
 
     try:
-        await session.poll_until(is_decided, f"the {what} shown", "response", requirement)
+        await session.poll_until(is_decided, f"the {what} shown", within, requirement)
     except Inconclusive:
         # A client can end the stream of its upper tester together with its connection.
         if not await session.until_closed("quiet"):
@@ -120,7 +127,7 @@ def _difference(what: str, wanted: Sequence[Any], seen: Any) -> tuple[str, str]:
 
 
 async def check_laid_out_shown(
-    iut: Iut, session: Session, what: str, wanted: Sequence[Any]
+    iut: Iut, session: Session, what: str, wanted: Sequence[Any], messages: int = 0
 ) -> None:
     """Call `check_shown`, and blame the plainest exercise if the same value is wrong there, too.
 
@@ -128,7 +135,7 @@ async def check_laid_out_shown(
     """
     async with in_many_reads(iut):
         try:
-            await check_shown(session, what, wanted)
+            await check_shown(session, what, wanted, messages=messages)
         except Violation as wrong:
             wrong.shown_in(session)
             wrong.requirement = (await _wrong_values(iut)).get(what, wrong.requirement)

@@ -129,7 +129,7 @@ async def _check_latest_shown(iut: Iut, what: str) -> None:
             shown_state = [*before, vector(STATE_OF[what], *wanted)]
             shown_state += [vector(name, 9.0, 9.0, 9.0) for name in others]
             await session.send_bytes(b"".join(map(encode, shown_state)))
-            await check_laid_out_shown(iut, session, what, wanted)
+            await check_laid_out_shown(iut, session, what, wanted, len(shown_state))
 
 
 @requirement("progress.position")

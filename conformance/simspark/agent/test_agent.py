@@ -8,7 +8,7 @@ import pytest
 
 from conformance.cases import compared, each_of, explore, lasting, requirement
 from conformance.iut import Iut
-from conformance.simspark import strategies
+from conformance.simspark import malformed, strategies
 from conformance.simspark.agent.tester import Tester, compare_with_single_groups, connect_agent
 from conformance.simspark.codec import frame
 from conformance.simspark.tester import (
@@ -265,11 +265,12 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
                 lost.requirement = "agents.understood"
                 raise
             for size in SIZES:
-                await tester.session.send_bytes(tester.long(size, angle := size % 83))
-                await tester.check_known_if_reported(
-                    angle, f"a group of {size} bytes, in that group"
-                )
-                await tester.check_continues(f"a group of {size} bytes")
+                async with malformed.can_refuse(tester.session, size):
+                    await tester.session.send_bytes(tester.long(size, angle := size % 83))
+                    await tester.check_known_if_reported(
+                        angle, f"a group of {size} bytes, in that group"
+                    )
+                    await tester.check_continues(f"a group of {size} bytes")
 
     await compare_with_single_groups(iut, play)
 

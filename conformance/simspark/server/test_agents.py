@@ -51,7 +51,7 @@ async def _check_long_attendance(agent: Session, acts: bytes = b"") -> None:
 async def test_no_perceptors_before_the_scene(iut: Iut) -> None:
     """Perceptors begin only after the scene message of an agent."""
     async with iut.instance() as instance, iut.connect(instance, channel="agent") as agent:
-        absent(await agent.wait_for(*PERCEPTORS), "no perceptors before the scene message")
+        absent(await agent.wait_for("Perceptors"), "no perceptors before the scene message")
         await create(iut, agent)
         await agent.send(expressions("(init (unum 1)(teamname Lefts))"))
         await perceptors(agent)

@@ -323,7 +323,8 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
             end = f"(right {goals}))".encode()
             text = f"(score (left {goals})".encode().ljust(size - len(end)) + end
             data = size.to_bytes(4, "big") + text
-            await _check_scores(watch, data, goals, goals, f"a message of {size} bytes")
+            async with malformed.can_refuse(watch.session, size):
+                await _check_scores(watch, data, goals, goals, f"a message of {size} bytes")
         await watch.check_obeyed("long messages")
 
 
@@ -341,9 +342,9 @@ async def test_lengths_of_an_agent(iut: Iut) -> None:
                 begin, _, value = effector.partition(" ")
                 return frame(f"{begin}{value:>{size - len(begin)}}".encode())
 
-            await check_turns(
-                iut, agent, speed, f", in a message of {size} bytes", padded, "frame.length-prefix"
-            )
+            how = f", in a message of {size} bytes"
+            async with malformed.can_refuse(agent, size):
+                await check_turns(iut, agent, speed, how, padded, "frame.length-prefix")
 
 
 @requirement("text.numbers")

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.cases import check, each_of, requirement
 from conformance.iut import Iut
-from conformance.simspark.codec import encode
+from conformance.simspark.codec import encode, frame
 from conformance.simspark.server.tester.agents import (
     Name,
     check_turns,
@@ -80,6 +80,23 @@ async def test_full_when_agents_go(iut: Iut) -> None:
             for watch in (one, other):
                 await watch.wait_for_full("when an agent goes", more=False)
                 await watch.settle()
+
+
+@requirement("full.node-removed")
+@pytest.mark.parametrize("inside", [False, True], ids=["reset", "reset-inside-a-message"])
+async def test_full_when_an_agent_breaks_off(iut: Iut, inside: bool) -> None:
+    """When an agent resets its connection, the full scene graph comes too."""
+    async with (
+        iut.instance() as instance,
+        watch_server(iut, instance) as watch,
+        play_agent(iut, instance) as agent,
+    ):
+        await watch.wait_for_full("when an agent comes", more=True, requirement="full.node-added")
+        await watch.settle()
+        if inside:
+            await agent.send_bytes(frame(b"(syn)")[:-2])
+        await agent.break_off()
+        await watch.wait_for_full("when an agent breaks off", more=False)
 
 
 @requirement("full.new-client")

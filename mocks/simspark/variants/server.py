@@ -49,6 +49,15 @@ def _is_no_time(_: Server, command: list[Any]) -> bool:
     return len(command) > 1 and number(command[1]) is None
 
 
+def _is_long(_: Server, connection: Connection, frame: Frame) -> bool:
+    return len(frame.raw) > 20_000
+
+
+def _in_tenths(_: Server, command: list[Any]) -> list[Any]:
+    time = number(command[1]) if len(command) > 1 else None
+    return command if time is None else [command[0], f"{int(10 * time) / 10}", *command[2:]]
+
+
 def _single(_: Server, values: list[float]) -> list[float]:
     return [c_float(value).value for value in values]
 
@@ -77,6 +86,21 @@ def _texts(part: Any) -> list[str]:
 
 
 VARIANTS = Table(Server)
+
+VARIANTS["frame.length-prefix"] = {
+    "refuses-long-messages": Variant(
+        "Closes a connection after a message of more than 20,000 bytes.",
+        instead("hear_agent", lambda _, agent, frame: agent.close(), _is_long),
+        instead("hear_monitor", lambda _, monitor, frame: monitor.close(), _is_long),
+    ),
+}
+
+VARIANTS["time.set"] = {
+    "time-in-tenths": Variant(
+        "Keeps the time that is set in whole tenths of a second.",
+        alter("do_time", _in_tenths),
+    ),
+}
 
 VARIANTS["robustness.unknown-commands"] = {
     "stops-at-an-error": Variant(

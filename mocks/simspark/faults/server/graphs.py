@@ -103,6 +103,10 @@ FAULTS["full.node-removed"] = {
     "ghosts": Fault(
         "Keeps the robots of agents that have left.", instead("agent_left", _lose_agent)
     ),
+    "ghosts-of-the-broken-off": Subtle(
+        "Keeps the robots of agents whose connections were reset.",
+        instead("agent_left", _lose_agent, lambda _, agent: agent.stream.broken),
+    ),
     "last-ghost": Subtle(
         "Keeps the last robot after its agent has left.",
         instead("agent_left", _lose_agent, lambda server, _: len(server.agents) == 1),
