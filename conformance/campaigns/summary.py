@@ -5,10 +5,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.exits import CONFORMANT, INCONCLUSIVE, INTERRUPTED, NONCONFORMANT, SUITE_FAILED
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.tables import Cell, Table
 from conformance.verdicts import VIOLATIONS, Verdict, merge
+
+_WORST_FIRST = (SUITE_FAILED, INTERRUPTED, NONCONFORMANT, INCONCLUSIVE)
 
 
 @dataclass
@@ -35,6 +37,7 @@ class Whole:
     - ``planned``: the number of all tasks
     - ``verdicts``: the number of runs with each verdict, by program and requirement
     - ``broken``: the reason of each task without a report
+    - ``codes``: the exit codes of all runs
     """
 
     planned: int
@@ -43,17 +46,14 @@ class Whole:
     verdicts: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     groups: dict[tuple[Any, ...], Group] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def failed(self) -> bool:
-        return any(group.verdict == Verdict.FAIL for group in self.groups.values())
+    codes: set[int] = field(default_factory=set)
 
     @property
     def code(self) -> int:
-        """The exit code; an incomplete campaign is inconclusive."""
+        """The worst exit code of all runs; an incomplete campaign is inconclusive."""
         if self.done < self.planned or self.broken:
             return INCONCLUSIVE
-        return NONCONFORMANT if self.failed else CONFORMANT
+        return next((code for code in _WORST_FIRST if code in self.codes), CONFORMANT)
 
     @property
     def headline(self) -> str:
@@ -67,6 +67,7 @@ class Whole:
         self.done += 1
         program, seed = summary["program"], int(summary["seed"])
         self.runs[program] = self.runs.get(program, 0) + 1
+        self.codes.add(summary["code"])
         if summary["ended"]:
             self.broken[summary["task"]] = summary["ended"]
         counted = self.verdicts.setdefault(program, {})

@@ -10,8 +10,8 @@ The plan, the results, a page and campaign.json are written to the folder of --r
 --cluster, the campaign uses the cores of this machine. The command needs Dask, which is installed
 by: pip install 'conformance[campaign]'.
 
-Exit codes: 0 if all runs ended and no requirement of level must is violated, 1 if one is, 3 if runs
-are missing.
+Exit codes: 0 if all runs are conformant, 1 if one is not, 3 if runs are missing or decided nothing,
+4 if the suite failed in one. The worst run counts.
 """
 
 import argparse

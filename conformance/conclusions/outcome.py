@@ -119,10 +119,17 @@ def outcome(
         return CONFORMANT, ""
     if not any(is_passed_must(entry) for entry in requirements):
         return INCONCLUSIVE, "no requirement of level must was exercised"
-    undecided = sum(map(_is_undecided_must, requirements))
-    if undecided > sum(map(is_passed_must, requirements)):
-        return INCONCLUSIVE, f"{undecided} requirements of level must were tried and not decided"
+    if reason := mostly_undecided(requirements):
+        return INCONCLUSIVE, reason
     return CONFORMANT, _part_remark(run)
+
+
+def mostly_undecided(requirements: Sequence[Mapping[str, Any]]) -> str:
+    """The reason for no verdict if more musts were not decided than passed; otherwise empty."""
+    undecided = sum(map(_is_undecided_must, requirements))
+    if undecided <= sum(map(is_passed_must, requirements)):
+        return ""
+    return f"{undecided} requirements of level must were tried and not decided"
 
 
 def _part_remark(run: Run) -> str:

@@ -169,12 +169,17 @@ def _outcome(
         return exits.INCONCLUSIVE, undecided[0]["headline"]
     if selection and exits.INCONCLUSIVE in codes:
         return exits.INCONCLUSIVE, "one of the runs decided nothing, and tests are missing"
+    whole = [report for report in reports if report["selection"] is None]
+    if undecided := [r for r in whole if r["exit_code"] == exits.INCONCLUSIVE]:
+        return exits.INCONCLUSIVE, undecided[0]["headline"]
     if stale:
         return exits.NONCONFORMANT, "known failures do not apply any more"
     if strict := [r for r in reports if r["exit_code"] == exits.NONCONFORMANT and not r["stale"]]:
         return exits.NONCONFORMANT, strict[0]["headline"]
     if not any(outcome.is_passed_must(entry) for entry in requirements):
         return exits.INCONCLUSIVE, "no requirement of level must was exercised"
+    if reason := outcome.mostly_undecided(requirements):
+        return exits.INCONCLUSIVE, reason
     return exits.CONFORMANT, ""
 
 

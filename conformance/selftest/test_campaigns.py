@@ -15,7 +15,14 @@ from conformance.campaigns import engine, plan, summary, task
 from conformance.campaigns.plan import Task
 from conformance.campaigns.results import Results
 from conformance.configuration import ConfigurationError
-from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT, USAGE
+from conformance.exits import (
+    CONFORMANT,
+    INCONCLUSIVE,
+    INTERRUPTED,
+    NONCONFORMANT,
+    SUITE_FAILED,
+    USAGE,
+)
 
 FILE = """
 [campaign]
@@ -106,7 +113,9 @@ def test_memory_counts_descendants() -> None:
     assert task.memory(os.getpid()) > 10
 
 
-def _summary(program: str, seed: int, verdict: str = "pass", ended: str = "") -> dict[str, Any]:
+def _summary(
+    program: str, seed: int, verdict: str = "pass", ended: str = "", code: int | None = None
+) -> dict[str, Any]:
     bad = verdict in ("fail", "warn")
     cause = {
         "requirements": ["a.b"],
@@ -120,7 +129,7 @@ def _summary(program: str, seed: int, verdict: str = "pass", ended: str = "") ->
         "program": program,
         "role": "x/y",
         "seed": seed,
-        "code": int(verdict == "fail"),
+        "code": int(verdict == "fail") if code is None else code,
         "seconds": 1.0,
         "ended": ended,
         "requirements": {"a.b": verdict},
@@ -135,6 +144,12 @@ def test_the_whole_is_inconclusive_until_all_runs_are_done() -> None:
     assert summary.summarize(1, [_summary("p", 0)]).code == CONFORMANT
     assert summary.summarize(1, [_summary("p", 0, "fail")]).code == NONCONFORMANT
     assert summary.summarize(1, [_summary("p", 0, ended="no report: x")]).code == INCONCLUSIVE
+
+
+@pytest.mark.parametrize("code", [INCONCLUSIVE, SUITE_FAILED, INTERRUPTED, NONCONFORMANT])
+def test_the_worst_run_counts(code: int) -> None:
+    runs = [_summary("p", 0), _summary("p", 1, "not-exercised", code=code)]
+    assert summary.summarize(2, runs).code == code
 
 
 def test_failures_are_grouped_by_cause_with_the_smallest_seed(tmp_path: Path) -> None:

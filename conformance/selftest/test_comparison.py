@@ -243,6 +243,22 @@ def test_what_one_part_lacks_the_whole_lacks(tmp_path: Path, code: int, word: st
     assert word in whole["headline"]
 
 
+def test_a_whole_run_without_a_verdict_leaves_none(tmp_path: Path) -> None:
+    lost = part(1, 3, r0="pass", r1="pass", r2="pass") | {"selection": None, "exit_code": 3}
+    lost["headline"] = "the IUT was gone"
+    parts = [copy.deepcopy(lost), lost]
+    whole = merge_reports([(tmp_path, made) for made in parts], tmp_path / "whole")
+    assert (whole["exit_code"], whole["verdict"]) == (3, "inconclusive")
+    assert "the IUT was gone" in whole["headline"]
+
+
+def test_shards_that_decide_too_little_decide_nothing(tmp_path: Path) -> None:
+    parts = [part(1, 3, r0="pass", r2="inconclusive"), part(2, 3, r1="inconclusive")]
+    whole = merge_reports([(tmp_path, made) for made in parts], tmp_path / "whole")
+    assert whole["exit_code"] == 3
+    assert "2 requirements of level must were tried and not decided" in whole["headline"]
+
+
 def test_a_known_failure_that_only_the_whole_shows_to_pass(tmp_path: Path) -> None:
     """The oracle decides a requirement in every session, although no test case does."""
     parts = [part(1, 3, r0="pass"), part(2, 3, r1="pass")]
