@@ -76,6 +76,9 @@ class UserSide:
         self.want(robot, "download")
         return robot.program
 
+    async def ran(self, token: str) -> None:
+        """Wait for the end of the user's operation 'run'."""
+
     def attend(self, robot: KnownRobot) -> None:
         """Run the next program on a robot that pushes, if there is one left."""
         if robot.programs < len(self.settings.programs):
@@ -128,6 +131,7 @@ def operations(lab: UserSide) -> Mapping[str, upper_tester.Operation]:
     async def run(args: dict[str, Any]) -> Any:
         name = args.get("program") or next(iter(lab.settings.programs))
         program = lab.run(str(args["token"]), str(name))
+        await lab.ran(str(args["token"]))
         return {"name": program.name, "base64": base64.b64encode(program.data).decode()}
 
     async def update(args: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from conformance.iut import Iut
 from conformance.openroberta import message_names
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange, find_refusal
-from conformance.openroberta.lab.tester.robot import Robot
+from conformance.openroberta.lab.tester.robot import Operation, Robot
 from conformance.openroberta.lab.tester.timing import earliest_answer, latest_answers
 from conformance.openroberta.values import same
 from conformance.segmentation import split_at, whole
@@ -310,7 +310,7 @@ async def test_repeated_push(iut: Iut) -> None:
             pushes.append(await robot.push())
             await _await_reading(pushes[-1])
         await tester.require_operation("run")
-        await tester.require_result("run", token=robot.token)
+        doing = Operation(tester, "run", robot.token)
         # The robot reads both answers, so either can bring the command.
         answers = [await push.session.wait_for(within=latest) for push in pushes]
         for which, push, answer in zip(("older", "newer"), pushes, answers, strict=True):
@@ -320,6 +320,8 @@ async def test_repeated_push(iut: Iut) -> None:
                 "it is still held",
             )
         came = [answer.name for answer in answers if answer]
+        if "Download" not in came:
+            await doing.result()
         check(
             "Download" in came,
             "Download in answer to one of two pushes",

@@ -229,11 +229,10 @@ async def test_programs_at_a_time(iut: Iut) -> None:
     """Two robots whose programs are announced before they fetch them receive each its own."""
     async with playing(iut) as tester:
         robots = [await tester.open_linked(), await tester.open_linked()]
-        results = [
-            (await robot.run_and_receive("run", "Download", None)).result for robot in robots
-        ]
-        for robot, own, others in zip(robots, results, reversed(results), strict=True):
-            file = await robot.file()
+        announced = [await robot.run_and_receive("run", "Download", None) for robot in robots]
+        files = [await robot.file() for robot in robots]
+        results = [await each.operation.result() for each in announced]
+        for file, own, others in zip(files, results, reversed(results), strict=True):
             own_program(file, own, others)
 
 
@@ -316,12 +315,7 @@ async def test_registered_again(iut: Iut, runs: bool) -> None:
         robot = await tester.open_linked()
         if runs:
             await robot.fetch()
-        exchange = await robot.register()
-        message = await exchange.session.wait_for(within=tester.seconds("quiet"))
-        if message is None:
-            await robot.linked_by(exchange, None)
-        elif message.name != "Repeat":
-            raise exchange.wrong("repeat, or no answer before the token is entered,", message)
+        await robot.link_again(None)
         await robot.run_and_receive("run", "Download", None)
 
 

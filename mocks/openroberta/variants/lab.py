@@ -53,6 +53,18 @@ def _begins_with_pushcmd(lab: Lab, frame: Frame, served: Served) -> bool:
     return lab.path(frame.value).startswith("/rest/pushcmd")
 
 
+def _refuse_update(lab: Lab, token: str) -> None:
+    raise ValueError(f"the robot {lab.linked(token).token!r} is up to date")
+
+
+def _refuse_run(lab: Lab, token: str, name: str) -> None:
+    raise ValueError(f"the robot {token!r} has to be updated before it runs {name[:80]!r}")
+
+
+def _is_outdated(lab: Lab, token: str, *name: str) -> bool:
+    return lab.outdated(lab.linked(token))
+
+
 def _with_empty_file(_: Lab, settings: Settings) -> Settings:
     updates = {**settings.updates, "v1/ev3menu": Program("EV3Menu.jar", b"")}
     return replace(settings, updates=updates)
@@ -152,6 +164,20 @@ VARIANTS["robustness.side-by-side"] = {
 VARIANTS["update.files"] = {
     "empty-update-file": Variant(
         "Has an empty file for updates.", alter("__init__", _with_empty_file)
+    ),
+}
+
+VARIANTS["update.command"] = {
+    "updates-the-outdated-only": Variant(
+        "Lets its user update a robot only if the robot has an older menu.",
+        instead("update", _refuse_update, ~When(_is_outdated)),
+    ),
+}
+
+VARIANTS["run.command"] = {
+    "runs-on-the-updated-only": Variant(
+        "Lets its user run programs on a robot only after an update of an older menu.",
+        instead("run", _refuse_run, _is_outdated),
     ),
 }
 
@@ -293,6 +319,54 @@ class RepeatsTheLinked(Lab):
             self.touch(robot)
             return self.command("repeat")
         return await super().register(data, served)
+
+
+@variant("remembers-the-updated", of="update.registers-again")
+class RemembersTheUpdated(Lab):
+    """Links a robot without its token after an update, because it was entered before."""
+
+    updated: frozenset[str] = frozenset()
+
+    def disconnect(self, robot: KnownRobot) -> None:
+        super().disconnect(robot)
+        self.updated |= {robot.token}
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        token = str(data["token"])
+        if token not in self.updated:
+            return await super().register(data, served)
+        self.updated -= {token}
+        robot = self.robots[token] = self.registered(token, data)
+        robot.step = Step.LINKED
+        self.touch(robot)
+        return self.command("repeat")
+
+
+@variant("offers-updates-later", of="update.offered")
+class OffersUpdatesLater(Lab):
+    """Shows an offered update only when the user's page is refreshed, 0.3 s after the link."""
+
+    def outdated(self, robot: KnownRobot) -> bool:
+        linked = vars(robot).setdefault("linked", asyncio.get_running_loop().time())
+        return super().outdated(robot) and asyncio.get_running_loop().time() - linked > 0.3
+
+
+@variant("runs-until-fetched", of="run.command")
+class RunsUntilFetched(Lab):
+    """Ends the user's operation 'run' only when the robot has fetched the program."""
+
+    async def ran(self, token: str) -> None:
+        await self._fetched(token).wait()
+
+    def download(self, value: Any) -> Any:
+        answer = super().download(value)
+        if answer["status"] == 200:
+            self._fetched(body(value)["token"]).set()
+        return answer
+
+    def _fetched(self, token: str) -> asyncio.Event:
+        fetched: dict[str, asyncio.Event] = vars(self).setdefault("fetched", {})
+        return fetched.setdefault(token, asyncio.Event())
 
 
 @variant("quotes-names", of="run.filename")

@@ -27,6 +27,8 @@ class RobotsTester:
         self.instance = instance
         self.links = 0
         """Number of robots that were linked."""
+        self.operations: list[asyncio.Task[Any]] = []
+        """Operations of the user that can still run when the test ends."""
         self._connections = connections
         self._reached = False
 
@@ -151,13 +153,16 @@ class RobotsTester:
     async def wait_for_state(self, robot: Robot, key: str, wanted: Any, within: Timeout) -> Any:
         """Wait until the user sees this value of a robot; return the last value.
 
+        ``wanted`` is a value, or a tuple of values.
+
         ``within`` is the name of a timing, seconds, or the rest of a timeout. Seconds are not
         extended on a busy machine: during them the value must not appear.
         """
         left = countdown_from(self.iut.countdown(within) if isinstance(within, str) else within)
+        choice = wanted if isinstance(wanted, tuple) else (wanted,)
         while True:
             seen = (await self.state(robot)).get(key)
-            if same(seen, wanted) or left() < 0:
+            if any(same(seen, value) for value in choice) or left() < 0:
                 return seen
             await asyncio.sleep(QUERY_INTERVAL)
 
@@ -167,4 +172,9 @@ async def playing(iut: Iut) -> AsyncIterator[RobotsTester]:
     """Start a lab, with a tester that opens connections to it."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as connections:
         tester = RobotsTester(iut, instance, connections)
-        yield tester
+        try:
+            yield tester
+        finally:
+            for operation in tester.operations:
+                operation.cancel()
+            await asyncio.gather(*tester.operations, return_exceptions=True)

@@ -8,7 +8,7 @@ from conformance.openroberta import message_names
 from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Inconclusive, Violation
 from conformance.wire import Message
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ DATA = {
 }
 """Data object of a robot with all fields of the specification's example.
 
-Each robot replaces the empty values by its own.
+Each robot replaces the empty values by its own, and its version by that of the lab's menu, if it
+is declared.
 """
+OUTDATED = "0.0.0"  # version of a menu that is older than the menu of any lab
 
 
 def new_token() -> str:
@@ -40,14 +42,39 @@ def new_token() -> str:
     return "".join(secrets.choice("23456789ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(8))
 
 
-class Commanded(NamedTuple):
-    """Outcome of a user's operation: its result, the command, and the answered request.
+class Operation:
+    """An operation of the user, retried until it succeeds or the time is over."""
 
-    `after`: seconds from the end of the operation to the command; negative if the command came
-    first.
+    def __init__(self, tester: "RobotsTester", name: str, token: str) -> None:
+        self.name = name
+        self.ended = asyncio.get_running_loop().time()
+        """Time of the end of the operation; until then the time of its start."""
+        self._task = asyncio.create_task(self._run(tester, token))
+        tester.operations.append(self._task)
+
+    async def _run(self, tester: "RobotsTester", token: str) -> Any:
+        answered = await tester.retry(self.name, token=token)
+        self.ended = asyncio.get_running_loop().time()
+        return answered
+
+    @property
+    def is_running(self) -> bool:
+        return not self._task.done()
+
+    async def result(self) -> Any:
+        """Return the result of the operation. Raises Inconclusive if the operation has failed."""
+        return (await self._task).require_result(self.name)
+
+
+class Commanded(NamedTuple):
+    """Command that a user's operation has caused, and the answered request.
+
+    - `operation`: the operation; a lab can end it later, for example when the program was fetched
+    - `after`: seconds from the end of the operation to the command; 0 or less if the command came
+      first
     """
 
-    result: Any
+    operation: Operation
     message: Message
     exchange: Exchange
     after: float
@@ -62,6 +89,7 @@ class Robot:
             "token": new_token(),
             "macaddr": f"02:fc:{secrets.token_bytes(4).hex(':')}",
             "brickname": f"ev3 {secrets.token_hex(2)}",
+            "menuversion": self.current_version,
         }
         self.data: dict[str, Any] = {**DATA, **own, **fields}
         self.headers: dict[str, str] = {}
@@ -69,6 +97,11 @@ class Robot:
         """True if the robot uses a single connection while the lab keeps it open."""
         self._session: Session | None = None
         self._ran = False
+
+    @property
+    def current_version(self) -> str:
+        """Version of the lab's menu if it is declared; otherwise the example's."""
+        return self.tester.iut.configuration.value("menu_version") or str(DATA["menuversion"])
 
     @property
     def token(self) -> str:
@@ -101,6 +134,19 @@ class Robot:
         exchange = Exchange(session, message_names.name_of(value))
         await session.send(value, segmentation=segmentation)
         return exchange
+
+    async def link_again(self, requirement: str | None) -> None:
+        """Register with a token that was entered before.
+
+        The lab can link the robot immediately, or wait until the user enters the token again.
+        """
+        exchange = await self.register()
+        message = await exchange.session.wait_for(within=self.tester.seconds("quiet"))
+        if message is None:
+            await self.linked_by(exchange, requirement)
+        elif message.name != "Repeat":
+            expected = "repeat, or no answer before the token is entered,"
+            raise exchange.wrong(expected, message, requirement)
 
     async def link(self) -> None:
         """Register, and let the user enter the token."""
@@ -151,30 +197,37 @@ class Robot:
         exchange = exchange or await self.push()
         loop = asyncio.get_running_loop()
         response = exchange.session.seconds("response")
-        doing = asyncio.create_task(self._retry_until_done(operation))
-        done = loop.time()
-        try:
-            message = await exchange.answer(within=self._period, requirement=requirement)
-            while message.name == "Repeat" and loop.time() < done + response:
-                if not doing.done():
-                    done = loop.time()
-                exchange = await self.push()
-                message = await exchange.answer(within=self._period, requirement=requirement)
-            if message.name != command:
-                if not doing.done() and exchange.was_held(message, "Push"):
-                    # The user has not acted yet, so another answer than Repeat is wrong in itself.
-                    raise exchange.violation("Repeat", message, "push.answered")
-                raise exchange.violation(command, message, requirement)
-            came = loop.time() - exchange.session.now + message.at
-            answered, done = await doing
-        finally:
-            doing.cancel()
-        return Commanded(answered.require_result(operation), message, exchange, came - done)
+        doing = Operation(self.tester, operation, self.token)
+        message = await self._answer(exchange, doing, requirement)
+        while message.name == "Repeat" and (
+            doing.is_running or loop.time() < doing.ended + response
+        ):
+            exchange = await self.push()
+            message = await self._answer(exchange, doing, requirement)
+        if message.name == "Repeat":
+            # If the operation has failed, the user knows that no command comes.
+            await doing.result()
+        if message.name != command:
+            if doing.is_running and exchange.was_held(message, "Push"):
+                # The user has not acted yet, so another answer than Repeat is wrong in itself.
+                raise exchange.violation("Repeat", message, "push.answered")
+            raise exchange.violation(command, message, requirement)
+        came = loop.time() - exchange.session.now + message.at
+        return Commanded(doing, message, exchange, 0.0 if doing.is_running else came - doing.ended)
 
-    async def _retry_until_done(self, operation: str) -> tuple[Any, float]:
-        """Retry an operation while it fails; return its answer and the time of its end."""
-        answered = await self.tester.retry(operation, token=self.token)
-        return answered, asyncio.get_running_loop().time()
+    async def _answer(
+        self, exchange: Exchange, doing: Operation, requirement: str | None
+    ) -> Message:
+        """Return the answer to a push during an operation.
+
+        Raises Inconclusive if the operation has failed and the push is still unanswered.
+        """
+        try:
+            return await exchange.answer(within=self._period, requirement=requirement)
+        except Violation:
+            if not (exchange.session.ended or doing.is_running):
+                await doing.result()
+            raise
 
     @property
     def _period(self) -> float:
@@ -192,7 +245,8 @@ class Robot:
         `command` is the requirement that a missing announcement violates.
         """
         announced = await self.run_and_receive("run", "Download", command, exchange)
-        return announced.result, await self.file()
+        file = await self.file()
+        return await announced.operation.result(), file
 
     async def file(self) -> Message:
         """Fetch the announced program."""
