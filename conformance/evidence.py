@@ -139,6 +139,7 @@ class Result:
     """The result of one test case. It does not change after the end of the test.
 
     ``detail`` is the reason for the verdict. ``reproduce`` is the command that repeats the test.
+    ``crash`` describes a crash of the IUT that no evidence is about.
     """
 
     id: str
@@ -151,6 +152,7 @@ class Result:
     files: Files = Files()
     observed: Observed = field(default_factory=Observed)
     reproduce: str = ""
+    crash: str = ""
 
     @property
     def own_evidence(self) -> Evidence | None:

@@ -116,12 +116,12 @@ def outcome(
         shown = (Verdict.PASS, Verdict.KNOWN, Verdict.WARN)
         if not any(entry["id"] in wanted and entry["verdict"] in shown for entry in requirements):
             return INCONCLUSIVE, "no requirement of the selection was exercised"
-        return CONFORMANT, ""
+        return CONFORMANT, _crash_remark(run)
     if not any(is_passed_must(entry) for entry in requirements):
         return INCONCLUSIVE, "no requirement of level must was exercised"
     if reason := mostly_undecided(requirements):
         return INCONCLUSIVE, reason
-    return CONFORMANT, _part_remark(run)
+    return CONFORMANT, ". ".join(filter(None, (_part_remark(run), _crash_remark(run))))
 
 
 def mostly_undecided(requirements: Sequence[Mapping[str, Any]]) -> str:
@@ -138,6 +138,15 @@ def _part_remark(run: Run) -> str:
     if 2 * left <= len(run.tests):
         return ""
     return f"Conformant only in part: {left} of {len(run.tests)} tests were not exercised"
+
+
+def _crash_remark(run: Run) -> str:
+    """The remark for crashes that no requirement is about; otherwise empty."""
+    crashes = [result.crash for result in run.tests if result.crash]
+    if not crashes:
+        return ""
+    tests = "test" if len(crashes) == 1 else "tests"
+    return f"The IUT {crashes[0]} in {len(crashes)} {tests} that judged no end"
 
 
 def _time_limit_text(run: Run) -> str:

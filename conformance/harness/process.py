@@ -18,6 +18,9 @@ GRACE = 0.5  # seconds until SIGTERM, and again until SIGKILL
 _LAST_OUTPUT = 0.2  # seconds to wait for output after the end; a grandchild can keep the pipe open
 _MEMORY = 20  # index of the field in /proc/PID/stat (after the name) that is the size of the memory
 
+_SHELL = 128  # a shell or a container exits with this plus the signal that killed its program
+_FATAL = {signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV}
+
 _WORDS = (b"Exception in thread", b"panic: ", b"fatal error: ")
 _BEGINS = re.compile(rb"^(?:" + b"|".join(_WORDS) + rb").{,400}", re.MULTILINE)
 """Line of an error before a stack trace that exceeds the kept bytes."""
@@ -152,15 +155,14 @@ class Process:
                 return f"was killed by {signal.Signals(-code).name}"
             except ValueError:
                 return f"was killed by signal {-code}"
+        if code - _SHELL in _FATAL:
+            return f"exited with code {code}, as after {signal.Signals(code - _SHELL).name}"
         return f"exited with code {code}"
 
     @property
     def has_crashed(self) -> bool:
         """True if a signal or an unhandled error ended the process unexpectedly."""
-        code = self._process.returncode
-        if self._ended or not code:
-            return False
-        return code < 0 or self.has_unhandled_error
+        return not self._ended and self._ended_by_error
 
     @property
     def has_unhandled_error(self) -> bool:
@@ -194,9 +196,14 @@ class Process:
     @property
     def crash(self) -> str:
         """Description of its crash, known after ``end``; empty if it did not crash."""
+        return self.early_exit if self._ended_by_error else ""
+
+    @property
+    def _ended_by_error(self) -> bool:
         code = self._process.returncode or 0
-        crashed = code < 0 or (code > 0 and self.has_unhandled_error)
-        return self.early_exit if crashed else ""
+        if code < 0 or code - _SHELL in _FATAL:
+            return True
+        return code > 0 and self.has_unhandled_error
 
     async def crashes(self, seconds: float) -> bool:
         """Return True if it has crashed, or crashes within ``seconds``."""

@@ -85,6 +85,8 @@ class _Attempt:
             return True
         if not isinstance(self.error, Violation) or self.lost_seconds < _MIN_LOSS:
             return False
+        if any(session.crash for session in self.iut.sessions):
+            return False
         session = self.error.session or next(reversed(self.iut.sessions), None)
         if self.error.event is None:
             return session is None or not session.answered_without_showing

@@ -97,6 +97,7 @@ def conclude(
         Files(written.path if written else None),
         _observations(iut, sessions),
         reproduce,
+        "" if any(each.end for each in evidence) else _crash(sessions),
     )
     is_judged = (
         decisive is not None
@@ -119,6 +120,12 @@ def _conclusion(error: BaseException | None, iut: Iut, sessions: Sessions) -> Co
     if conclusion is None and isinstance(error, _READING_ERRORS):
         return _unreadable(iut, sessions)
     return conclusion
+
+
+def _crash(sessions: Sessions) -> str:
+    """Description of the first crash of a process in these sessions, or empty."""
+    processes = (session.instance.process for session in sessions)
+    return next((each.crash for each in processes if each and each.crash), "")
 
 
 def _unreadable(iut: Iut, sessions: Sessions) -> Conclusion | None:

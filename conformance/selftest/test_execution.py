@@ -116,22 +116,26 @@ def test_other_conclusions_count_at_once(conclusion: Exception | None, busy: Pla
 
 
 @pytest.mark.parametrize(
-    ("event", "answered", "doubtful"),
+    ("event", "answered", "crash", "doubtful"),
     [
-        (None, False, True),
-        (1, False, True),
-        (0, False, False),
-        (2, False, False),
-        (None, True, False),
+        (None, False, "", True),
+        (1, False, "", True),
+        (0, False, "", False),
+        (2, False, "", False),
+        (None, True, "", False),
+        (None, False, "was killed by SIGSEGV", False),
     ],
 )
-def test_only_an_absence_is_doubtful(event: int | None, answered: bool, doubtful: bool) -> None:
+def test_only_an_absence_is_doubtful(
+    event: int | None, answered: bool, crash: str, doubtful: bool
+) -> None:
     """The end of the stream is an event, but can be an absence.
 
-    A message that came is no absence. A state that the IUT denied to the last is none either.
+    A message that came is no absence. A state that the IUT denied to the last is none either, and
+    no busy machine is the reason for a crash.
     """
     events = (Event(0.1, "robot", b"something"), Event(0.2, "robot", event="closed"))
-    session: Any = SimpleNamespace(events=events, answered_without_showing=answered)
+    session: Any = SimpleNamespace(events=events, answered_without_showing=answered, crash=crash)
     iut: Any = SimpleNamespace(sessions=[session])
     case: Any = None
     missed = Violation("a push", "received nothing", event=event)

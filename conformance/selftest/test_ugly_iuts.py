@@ -33,6 +33,19 @@ def test_dies_after_the_handshake(place: Place) -> None:
     assert not verdicts(done)
 
 
+@pytest.mark.parametrize(
+    ("death", "how"),
+    [("os.kill(os.getpid(), 11)", "was killed by SIGSEGV"), ("sys.exit(139)", "as after SIGSEGV")],
+)
+def test_dies_after_its_last_event(place: Place, death: str, how: str) -> None:
+    """No requirement is about such a crash, but the user is told."""
+    told = "next(lines); say(HELLO, SIGNATURE, 'Ready')"
+    source = f"lines = commands(); {told}; next(lines); say('Exited'); {death}"
+    done = run_test(place, source, "-k", "stream_is_closed")
+    assert (done.code, failed(done)) == (0, [])
+    assert how in done.report["headline"]
+
+
 def test_hangs(place: Place) -> None:
     done = run_test(place, f"print({ERROR_TEXT!r}, file=sys.stderr, flush=True)\ntime.sleep(1000)")
     assert done.code == 1
