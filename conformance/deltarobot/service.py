@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.cases import check
 from conformance.deltarobot import tester
+from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import OF_EACH_SIZE, end, unknown
 from conformance.deltarobot.session_ends import (
@@ -21,6 +22,10 @@ from conformance.verdicts import Inconclusive, Violation
 
 _LONG_UNKNOWN = unknown(0xF321, "ff" * 0x1_8FF0)
 """An unknown message; the lower bytes of its length are negative if bytes are read as signed."""
+
+_SHORT = encode(unknown(0xF321, "ff" * 10))  # 16 bytes, so that a power of two contains many
+_MANY_IN_ONE = unknown(0xF321, (_SHORT * ((1 << 20) // len(_SHORT))).hex())
+"""An unknown message of 1 MiB; the lower 16 bits of its length are zero."""
 
 _ORDINARY = "ordinary"  # key of the ordinary session in the memory of the run
 
@@ -247,7 +252,8 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
     A Violation in the block is blamed on a simpler failure, if there is one:
 
     - frame.segmentation, if the IUT does not understand short messages in pieces either.
-    - frame.variable-length, if it skips no message of more than 65535 bytes.
+    - frame.variable-length, if it skips no message of more than 65535 bytes. A close because of the
+      length is no such failure.
     """
     try:
         yield
@@ -255,11 +261,40 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
         violation.session = violation.session or (iut.sessions[-1] if iut.sessions else None)
         if await iut.cached("loses pieces", lambda: _is_losing_messages(iut, byte_by_byte)):
             violation.requirement = "frame.segmentation"
-        elif OF_EACH_SIZE["variable"] not in await find_refused(iut) and await iut.cached(
-            "loses long ones", lambda: _is_losing_messages(iut, None, _LONG_UNKNOWN)
+        elif (
+            OF_EACH_SIZE["variable"] not in await find_refused(iut)
+            and await iut.cached(
+                "loses long ones", lambda: _is_losing_messages(iut, None, _LONG_UNKNOWN)
+            )
+            and not await _is_refusing_long_messages(iut)
         ):
             violation.requirement = "frame.variable-length"
         raise
+
+
+@contextlib.asynccontextmanager
+async def excuse_length_limit(iut: Iut) -> AsyncIterator[None]:
+    """Blame messages.unknown-skipped if the IUT closes because a message is too long for it."""
+    try:
+        yield
+    except Violation as violation:
+        session = violation.session or iut.sessions[-1]
+        if session.ended and not session.crash and await _is_refusing_long_messages(iut):
+            violation.requirement = "messages.unknown-skipped"
+        raise
+
+
+async def _is_refusing_long_messages(iut: Iut) -> bool:
+    """Return True if the IUT closes after a long message because of its length.
+
+    The contents can be read as many short messages. An IUT that reads the length wrongly, and then
+    closes after other contents, does not close after these.
+    """
+    return await iut.cached("refuses long ones", lambda: _is_closing_after(iut, _MANY_IN_ONE))
+
+
+async def _is_closing_after(iut: Iut, message: Any) -> bool:
+    return await _end_after(iut, message) == "closed"
 
 
 async def _is_losing_messages(iut: Iut, segmentation: Segmentation | None, *messages: Any) -> bool:

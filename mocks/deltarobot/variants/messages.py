@@ -30,6 +30,10 @@ def _object(session: Session, frame: Frame) -> None:
     session.end(f"{what} is not for me")
 
 
+def _is_long(_: Session, frame: Frame) -> bool:
+    return len(frame.raw) >= 65_536
+
+
 VARIANTS = Table(Session)
 
 VARIANTS["messages.unknown-skipped"] = {
@@ -40,6 +44,10 @@ VARIANTS["messages.unknown-skipped"] = {
     "knows-what-it-knows": Variant(
         "Closes the connection after any message with an unknown identifier, null or not.",
         closes_upon(~OF_OWN_ROLE),
+    ),
+    "closes-upon-long-unknown": Variant(
+        "Closes the connection after an unknown message of 64 KiB or more.",
+        closes_upon(_kind(lambda kind: kind > 9) & _is_long),
     ),
 }
 
