@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from conformance.cases import absent, check, each_of, explore, lasting, requirement
 from conformance.deltarobot import strategies, tester
-from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
+from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, UNKNOWN, encode
 from conformance.deltarobot.diagnosis import guess_number_format, has_fourth_numbers
 from conformance.deltarobot.floats import EDGES, is_same
 from conformance.deltarobot.handshake import open_session, shake_hands
@@ -216,6 +216,7 @@ async def test_length_of_a_curve(iut: Iut) -> None:
             )
         if first.name != "Curve":
             raise Inconclusive("received no curve (exercise.curve-first)")
+        await set_progress(session)
         within = session.countdown("ping", "exercise")
         if not await session.wait_for("Ping", *PROGRESS, within=within):
             sent = len(encode(first.value)) - 6
@@ -226,6 +227,10 @@ async def test_length_of_a_curve(iut: Iut) -> None:
                     event=first.event,
                     explains=True,
                 )
+            names = {message.name for message in session.received}
+            unreadable = session.judge.spoiled or names & {UNKNOWN, OVERSIZED, TRUNCATED}
+            if not (unreadable or session.take_unended()):
+                raise Inconclusive("received nothing after the curve that shows its length")
             raise Violation(
                 "readable messages after the curve",
                 "the bytes after the curve cannot be read",
