@@ -11,7 +11,7 @@ message. Rules for this module:
 """
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -46,9 +46,6 @@ _TURNED = 1 << 24  # the version 1 with its bytes reversed
 _END_TYPE = 0x006
 _MIN_PINGS = 5  # pings whose numbers are judged; equal steps between them are no coincidence
 _MAX_UNANSWERED = 20  # pings without any pong; even a slow pong arrives before the next ones
-_MAX_ALONE = (
-    300  # messages of one progress type after a curve; another type must have arrived by then
-)
 _MAX_DIFFERENT = 2  # different numbers of _MIN_PINGS pings; so few are no coincidence
 
 
@@ -161,8 +158,8 @@ class Oracle:
         self._pinged = 0
         self._ponged = 0
         """The highest position of an answered ping."""
-        self._progress: Counter[str] | None = None
-        """Counts progress messages since the first curve; None before the first curve."""
+        self._has_misnumbered = False
+        """True if a pong has had a number that no ping had."""
         self._answered: BoundedDict[int, None] = BoundedDict()
         self._again: deque[int] = deque(maxlen=_MIN_PINGS)
         """Numbers of repeated pongs that arrived while other pings were unanswered."""
@@ -259,7 +256,8 @@ class Oracle:
         """Report the messages that one side did not send before it closed."""
         if peer.phase is Phase.OPEN and side.phase in _HALVES:
             yield _missing_half(sender, _HALVES[side.phase])
-        if sender == CLIENT:
+        # A pong with a wrong number answers a ping, too, but does not show which one.
+        if sender == CLIENT and not self._has_misnumbered:
             first = min((places[0] for places in self._unanswered.values()), default=self._pinged)
             if first < self._ponged:
                 number = next(n for n, places in self._unanswered.items() if places[0] == first)
@@ -305,8 +303,6 @@ class Oracle:
         if client.phase in (Phase.OPEN, Phase.ENDED):
             self.exercised.add("handshake.before-service")
         yield from client.walk.step(SERVER, _SERVED, message=name)
-        if name in PROGRESS:
-            yield from self._progress_rule(name)
 
     # Rules, one for each message that has any
 
@@ -362,24 +358,14 @@ class Oracle:
         elif short := misfit(encode(value)):
             yield Finding("frame.fixed-lengths", short)
         else:
+            self._has_misnumbered = True
             yield Finding("pong.number", f"received a pong with {number}; no ping has that number")
 
     def _curve(self, sender: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("exercise.curve-structure")
-        self._progress = self._progress or Counter(dict.fromkeys(PROGRESS, 0))
         if "rest" in value:
             self._sides[SERVER].disturbed = True
         yield from ()
-
-    def _progress_rule(self, name: str) -> Iterator[Finding]:
-        if (came := self._progress) is None:
-            return
-        came[name] += 1
-        if came[name] == max(came.values()) == _MAX_ALONE:
-            self.exercised.add("progress.continuous")
-            for other in (each for each in PROGRESS if not came[each]):
-                what = f"received {_MAX_ALONE} of {name}, and no {other}"
-                yield Finding("progress.continuous", what)
 
     def _end(self, sender: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("end.reason-ascii")

@@ -51,16 +51,6 @@ def test_whoever_closes_upon_an_unknown_message_owes_a_word() -> None:
     assert [finding.requirement for finding in oracle.closed("client")] == ["end.announced"]
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_positions_alone_are_an_exercise_only_behind_a_curve(begun: bool) -> None:
-    oracle = Oracle()
-    if begun:
-        list(oracle.message("server", "Curve", {"points": [[0.0, 0.0, 0.0]]}))
-    positions = (oracle.message("server", "CurrentActuatorPosition", {}) for _ in range(300))
-    found = {finding.requirement for findings in positions for finding in findings}
-    assert ("progress.continuous" in found) == begun
-
-
 MAGIC = ("ProtocolMagic", {"magic": "DeltaRVr"})
 VERSION = ("ProtocolVersion", {"version": 1})
 END = ("EndOfTransmission", {"reason": ""})

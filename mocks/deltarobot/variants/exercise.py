@@ -190,6 +190,21 @@ class OneVectorAtATime(Server):
         tell[self.turn % 3]()
 
 
+@variant("directions-now-and-then", of="progress.continuous")
+class DirectionsNowAndThen(Server):
+    """Sends a thousand positions a second, and the directions twice a second."""
+
+    step = 0
+
+    def show(self, state: State) -> None:
+        self.step += 1
+        for _ in range(10):
+            self.send_position(state.position)
+        if self.step % 50 == 0:
+            self.send_current(state.current)
+            self.send_desired(state.desired)
+
+
 @variant("first-curve-only", of="exercise.curve-replaced")
 class FirstCurveOnly(Client):
     """Shows the curve of a later exercise only when the progress of that exercise begins."""
