@@ -1,5 +1,7 @@
 """Functions that the testers of both roles share to read received messages."""
 
+import math
+from pathlib import Path
 from typing import Any
 
 from conformance.cases import check
@@ -21,6 +23,17 @@ def require_fit(session: Session, *messages: Message) -> None:
         if errors:
             about = errors[0].requirement or session.protocol.schema_requirement
             raise Inconclusive(f"{errors[0].message} ({about})")
+
+
+def is_close(reported: Any, wanted: float) -> bool:
+    """Return True if a number is the wanted number, written with six digits or more."""
+    number = isinstance(reported, int | float) and not isinstance(reported, bool)
+    return number and math.isclose(reported, wanted, rel_tol=1e-5, abs_tol=1e-9)
+
+
+def is_path(sent: Any, root: str) -> bool:
+    """Return True if a text names a directory, in any spelling."""
+    return isinstance(sent, str) and Path(sent).is_absolute() and Path(sent) == Path(root)
 
 
 def check_handshake_types(fields: dict[str, Any], event: int) -> None:

@@ -25,7 +25,7 @@ from conformance.vexide.frontend.tester import (
     require_ready_first,
     start_program,
 )
-from conformance.vexide.tester import require_fit
+from conformance.vexide.tester import is_close, is_path, require_fit
 from conformance.wire import Message
 
 GEARSETS = ("Red", "Green", "Blue")
@@ -34,13 +34,10 @@ DRIVING = {"enabled": True, "connected": False, "mode": "Driver", "is_competitio
 
 
 def motor(number: int) -> dict[str, Any]:
-    """Return the device for a Smart port; ports 2k and 2k + 1 have the same device.
-
-    The small inertia is exact in a float of any width.
-    """
+    """Return the device for a Smart port; ports 2k and 2k + 1 have the same device."""
     kind = number // 2
     gearset = GEARSETS[kind % len(GEARSETS)]
-    return {"Motor": {"physical_gearset": gearset, "moment_of_inertia": (0.5 + kind) / 1024}}
+    return {"Motor": {"physical_gearset": gearset, "moment_of_inertia": (0.5 + kind) / 1000}}
 
 
 @contextlib.asynccontextmanager
@@ -307,7 +304,7 @@ async def test_card_and_battery_before_start(iut: Iut, operation: str) -> None:
             start = await start_program(session)
             commands = commands_before(session, name, start)
             check(
-                any(_fields(command).get(field) == value for command in commands),
+                any(_has_fields(_fields(command), {field: value}) for command in commands),
                 f"a {name} with {value} before StartExecution",
                 f"{len(commands)} other commands {name} came",
                 start.event,
@@ -338,11 +335,13 @@ async def test_state_changed_while_loading(iut: Iut, operation: str) -> None:
 
 
 def _has_fields(fields: Any, wanted: dict[str, Any]) -> bool:
-    """Return True if fields have these values; of a controller's state, axis1 counts."""
+    """Return True if fields have a state, a root or a capacity; of a state, axis1 counts."""
     if raw := wanted.get("Raw"):
         state = fields.get("Raw")
         return isinstance(state, dict) and state.get("axis1") == raw["axis1"]
-    return all(fields.get(name) == value for name, value in wanted.items())
+    if root := wanted.get("root"):
+        return is_path(fields.get("root"), root)
+    return is_close(fields.get("capacity"), wanted["capacity"])
 
 
 @requirement("types.port-range")
@@ -414,8 +413,8 @@ def _is_configuration_of(message: Message, number: int) -> bool:
     if not (_is_for_port(message, number) and isinstance(sent, dict)):
         return False
     gearset = name_of(sent.get("physical_gearset"))
-    came = {**{name: sent.get(name) for name in wanted}, "physical_gearset": gearset}
-    return bool(came == wanted)
+    inertia = is_close(sent.get("moment_of_inertia"), wanted["moment_of_inertia"])
+    return inertia and gearset == wanted["physical_gearset"]
 
 
 def _fields(message: Message) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The simulator receives the user's inputs, competition modes and points unchanged."""
 
-import math
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import name_of
 from conformance.vexide.commands import BUTTONS, GAMEPADS, competition, raw_state
 from conformance.vexide.frontend.tester import open_in_setup, operate, start_if_possible
-from conformance.vexide.tester import messages_named, require_fit
+from conformance.vexide.tester import is_close, is_path, messages_named, require_fit
 
 AXES = {"axis1": 31, "axis2": -64, "axis3": 97, "axis4": -127}
 INPUTS = (*AXES, *(f"button_{name}" for name in BUTTONS if name != "all"))
@@ -166,15 +165,10 @@ async def test_card(iut: Iut) -> None:
                 def fits(content: Any, root: str | None = root) -> bool:
                     reported = content if isinstance(content, dict) else {"root": content}
                     sent = reported.get("root")
-                    return sent is None if root is None else _is_path(sent, root)
+                    return sent is None if root is None else is_path(sent, root)
 
                 wanted = f"the root {root}" if root else "no root"
                 await _expect_command(session, "USD", fits, wanted, "sdcard", root=root)
-
-
-def _is_path(sent: Any, root: str) -> bool:
-    """Return True if a text names a directory, in any spelling."""
-    return isinstance(sent, str) and Path(sent).is_absolute() and Path(sent) == Path(root)
 
 
 @requirement("battery.told")
@@ -186,7 +180,7 @@ async def test_battery(iut: Iut) -> None:
 
             def fits(content: Any, capacity: float = capacity) -> bool:
                 reported = content.get("capacity") if isinstance(content, dict) else None
-                return _is_close(reported, capacity)
+                return is_close(reported, capacity)
 
             wanted = f"{capacity} Wh"
             await _expect_command(
@@ -203,18 +197,12 @@ async def test_adi_inputs(iut: Iut) -> None:
 
             def fits(content: Any, port: int = port, voltage: float = voltage) -> bool:
                 reported = content if isinstance(content, dict) else {}
-                return reported.get("port") == port and _is_close(reported.get("voltage"), voltage)
+                return reported.get("port") == port and is_close(reported.get("voltage"), voltage)
 
             wanted = f"{voltage} V at ADI port {port}"
             await _expect_command(
                 session, "AdiInput", fits, wanted, "adi", port=port, voltage=voltage
             )
-
-
-def _is_close(reported: Any, wanted: float) -> bool:
-    """Return True if a number is the wanted number, rounded to any width of a float."""
-    number = isinstance(reported, int | float) and not isinstance(reported, bool)
-    return number and math.isclose(reported, wanted, rel_tol=1e-6, abs_tol=1e-9)
 
 
 @requirement("touch.point")
