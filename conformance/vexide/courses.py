@@ -6,7 +6,7 @@ from conformance.course import ANY, Course, Violates
 from conformance.judging.space import NOISE
 
 SIMULATOR, FRONTEND = "simulator", "frontend"
-EVENTS_OF_ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")
+EVENTS_OF_ROBOT_CODE = ("Serial", "Exited")
 """The names of events that only a running robot program causes."""
 
 
@@ -55,7 +55,8 @@ class Execution(StrEnum):
 class Run(StrEnum):
     """The states that decide if an end of the stream needs an Exited before it."""
 
-    BEFORE = "not started"
+    BEFORE = "not ready"
+    READY = "ready"
     STARTED = "started, no output yet"
     WITH_OUTPUT = "started, with output"
     OPEN = "finished, or the frontend has sent a message since the start"
@@ -178,14 +179,13 @@ EXECUTION = Course(
 RUN = Course(
     "the run of the robot program",
     {
-        Run.BEFORE: {(FRONTEND, "StartExecution"): Run.STARTED},
+        # A StartExecution before Ready starts no program.
+        Run.BEFORE: {(SIMULATOR, "Ready"): Run.READY},
+        Run.READY: {(FRONTEND, "StartExecution"): Run.STARTED},
         Run.STARTED: {
-            (SIMULATOR, "Log"): Run.STARTED,
-            (SIMULATOR, "Ready"): Run.STARTED,
-            (SIMULATOR, "VCodeSig"): Run.STARTED,
+            (SIMULATOR, "Serial"): Run.WITH_OUTPUT,
             (SIMULATOR, "Exited"): Run.OPEN,
             (SIMULATOR, BROKEN): Run.OPEN,
-            (SIMULATOR, ANY): Run.WITH_OUTPUT,
             (FRONTEND, ANY): Run.OPEN,
         },
         Run.WITH_OUTPUT: {

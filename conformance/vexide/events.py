@@ -1,6 +1,6 @@
 """The events that test cases send to a frontend."""
 
-import sys
+import base64
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +10,8 @@ from conformance.vexide.tester import messages_named
 
 READY = "Ready"
 EXITED = "Exited"
+LARGE, SMALL = 1e30, 1e-30
+"""Extreme floats that a type of 32 bits can hold: the specification does not give the width."""
 LEVELS = ("Trace", "Info", "Warn", "Error")
 SIGNATURE = {"VCodeSig": "WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"}
 
@@ -27,6 +29,9 @@ _MOTOR = {
 }
 _BLACK = {"r": 0, "g": 0, "b": 0}
 _BOX = {"top_left": {"x": 0, "y": 0}, "bottom_right": {"x": 2, "y": 2}}
+# Three lines of three pixels, if the frontend includes the bottom right corner. The buffer contains
+# them if stride counts bytes, and also if stride counts pixels.
+_PIXELS = {**_BOX, "stride": 12, "buffer": base64.b64encode(bytes(4 * 12 * 3)).decode()}
 
 
 def answer(version: int = 1, extensions: Sequence[str] = (), **unknown: Any) -> dict[str, Any]:
@@ -71,7 +76,7 @@ PROGRAM: dict[str, Any] = {
     "fill": drawing({"Fill": {"shape": {"Rectangle": _BOX}}}),
     "stroke": drawing({"Stroke": {"shape": {"Circle": {"center": {"x": 9, "y": 9}, "radius": 4}}}}),
     "pixel": drawing({"Fill": {"shape": {"Pixel": {"pos": {"x": 479, "y": 271}}}}}),
-    "copy-buffer": drawing({"CopyBuffer": {**_BOX, "stride": 2, "buffer": "A" * 22 + "=="}}),
+    "copy-buffer": drawing({"CopyBuffer": _PIXELS}),
     "double-buffer-on": {"ScreenDoubleBufferMode": {"enable": True}},
     "render": "ScreenRender",
     "double-buffer-off": {"ScreenDoubleBufferMode": {"enable": False}},
@@ -81,9 +86,7 @@ PROGRAM: dict[str, Any] = {
 
 EXTREMES: dict[str, Any] = {
     "battery-empty": {"Battery": {"voltage": 0, "current": -0.5, "capacity": 0.0}},
-    "battery-of-any-size": {
-        "Battery": {"voltage": 5e-324, "current": -sys.float_info.max, "capacity": 1e-310}
-    },
+    "battery-of-any-size": {"Battery": {"voltage": SMALL, "current": -LARGE, "capacity": SMALL}},
     "serial-channel-0": {"Serial": {"channel": 0, "data": "AA=="}},
     "circle-over-the-edge": drawing(
         {"Fill": {"shape": {"Circle": {"center": {"x": 0, "y": 271}, "radius": 40}}}}
@@ -115,8 +118,8 @@ MOTORS: dict[str, Any] = {
         target_position=-2,
     ),
     "motor-of-any-size": motor_status(
-        velocity=1e300,
-        position=-5e-324,
+        velocity=LARGE,
+        position=-SMALL,
         torque_output=1 / 3,
         power_draw=2**53,
         target_position=1e22,

@@ -2,13 +2,24 @@
 
 from typing import Any
 
+import pytest
+
+from conformance.cases import requirement
 from conformance.vexide.codec import encode
 
 LENGTHS = {
-    "small": (255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097),
-    "large": (65_535, 65_536, 65_537),
+    "framing.segmentation": (255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097),
+    "framing.long-lines": (65_535, 65_536, 65_537),
 }
-"""Bytes of a line with its newline: powers of two that buffers have, and their neighbours."""
+"""Bytes of a line with its newline: powers of two that buffers have, and their neighbours.
+
+The key is the requirement that an IUT violates if such a line does not count.
+"""
+
+EACH_LENGTH = [
+    pytest.param(size, marks=requirement(name)) for name, sizes in LENGTHS.items() for size in sizes
+]
+"""All lengths, for `parametrize`."""
 
 SHORT = 200  # bytes of a line that every buffer holds
 

@@ -99,7 +99,7 @@ class Oracle:
         if sender == SIMULATOR and self._run.state is Run.STARTED:
             what = (
                 "the stream ended after StartExecution without Exited, and the program had "
-                "shown no output"
+                "written nothing"
             )
             yield Finding("exit.exited-sent", what, inconclusive=True)
         yield from self._run.step(sender, courses.END)

@@ -48,9 +48,9 @@ def _flat(lists: list[list[Command]]) -> list[Command]:
 def _sensible() -> SearchStrategy[Command]:
     gearsets = st.sampled_from(["Red", "Green", "Blue"])
     return st.one_of(
-        st.builds(_motor, st.integers(0, 20), gearsets, st.floats(0.001, 100)),
+        st.builds(_motor, st.integers(0, 20), gearsets, _floats(2**-10, 100)),
         _message("frontend", "CompetitionMode", extras=False),
-        st.floats(0, FULL).map(lambda wh: {"SetBatteryCapacity": {"capacity": wh}}),
+        _floats(0, FULL).map(lambda wh: {"SetBatteryCapacity": {"capacity": wh}}),
         _message("frontend", "ControllerUpdate", extras=False).map(_possible),
         st.builds(
             lambda x, y, event: {"Touch": {"pos": {"x": x, "y": y}, "event": event}},
@@ -59,6 +59,11 @@ def _sensible() -> SearchStrategy[Command]:
             st.sampled_from(["Pressed", "Held", "Released"]),
         ),
     )
+
+
+def _floats(least: float, most: float) -> SearchStrategy[float]:
+    """Draw numbers that a type of 32 bits holds: the specification does not give the width."""
+    return st.floats(least, most, width=32, allow_subnormal=False)
 
 
 @cache

@@ -103,6 +103,7 @@ def _tall() -> Any:
 PIXELS = _copy(300, 200, white=range(8))
 COPIED = [Spot(302, 202, WHITE), Spot(313, 202, BLACK)]
 _CLEAR = {"ScreenClear": {"color": BLACK}}
+TALL = "copy-tall-buffer"  # a drawing in a long line
 OUTSIDE = [Spot(20, 250, BLACK), Spot(460, 250, BLACK), Spot(60, 100, BLACK)]
 DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
     "clear": (
@@ -149,15 +150,22 @@ DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
             *(Spot(x, y, BLACK) for x in (302, 313) for y in (192, 222, 227, 236)),
         ],
     ),
-    "copy-tall-buffer": (
+    TALL: (
         drawing(_tall()),
         [*(Spot(230, y, BLACK) for y in (5, 50)), *(Spot(230, y, WHITE) for y in (255, 266))],
     ),
 }
 
 
-@requirement("screen.drawing")
-@pytest.mark.parametrize("name", DRAWINGS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=requirement("framing.long-lines" if name == TALL else "screen.drawing")
+        )
+        for name in DRAWINGS
+    ],
+)
 async def test_drawing(iut: Iut, name: str) -> None:
     """A drawing on a cleared screen appears only at its place, in its colour."""
     event, spots = DRAWINGS[name]

@@ -150,7 +150,7 @@ async def _wait_for_more(session: Session, left: Countdown) -> bool:
     within: Timeout = left
     if other_channels(session) and not serial_bytes(session):
         within = "response" if session.facts.get(SPEAKS, True) else "quiet"
-    return await session.wait_for("Serial", within=within) is not None
+    return left() > 0 and await session.wait_for("Serial", within=within) is not None
 
 
 async def wait_for_report(session: Session, kind: str, accept: Callable[[str], bool]) -> str:
@@ -191,11 +191,12 @@ async def describe_lost_lines(session: Session) -> str:
     """
     await wait_for_report(session, "competition", lambda report: report != "nothing")
     wanted = PROBED - session.instance.configuration.unsupported.keys()
+    left = session.countdown("program")
     while True:
         lines = serial_text(session).splitlines()
         if not (missing := wanted - {line.split(" ")[0] for line in lines}):
             return ""
-        if not await session.wait_for("Serial", within="response"):
+        if left() <= 0 or not await session.wait_for("Serial", within="response"):
             break
     most = max(lines, key=lines.count)
     others = f"but no line of {' or '.join(sorted(missing))}"

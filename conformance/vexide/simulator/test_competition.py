@@ -11,7 +11,7 @@ from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide.commands import START, competition
 from conformance.vexide.simulator.observations import serial_text, wait_for_report
 from conformance.vexide.simulator.probe_sessions import open_session
-from conformance.vexide.simulator.tester import shake_hands, start
+from conformance.vexide.simulator.tester import expect_ready, shake_hands, start
 
 DEFAULT = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
 COMMANDS = 150  # commands; a simulator that reads one per step of 20 ms needs 3 s for them
@@ -22,7 +22,7 @@ async def test_default_competition(iut: Iut) -> None:
     """Without a CompetitionMode the program runs enabled, unconnected, in Driver mode."""
     async with open_session(iut, program="probe") as session:
         await shake_hands(session)
-        await session.expect("Ready")
+        await expect_ready(session)
         await session.send(START)
         await _is_mode_seen(session, DEFAULT)
 
@@ -37,7 +37,7 @@ async def test_competition_mode(iut: Iut, field: str, when: str) -> None:
         if when == "setup":
             await shake_hands(session)
             await session.send(competition(**mode))
-            await session.expect("Ready")
+            await expect_ready(session)
             await session.send(START)
         else:
             await start(session)

@@ -27,6 +27,7 @@ from conformance.vexide.simulator.probe_sessions import (
 from conformance.vexide.simulator.tester import (
     SETUP,
     another_session,
+    expect_ready,
     make_ready,
     shake_hands,
     start,
@@ -135,12 +136,14 @@ async def test_commands_after_exited(iut: Iut) -> None:
 async def test_fatal_error_is_logged(iut: Iut) -> None:
     """A Log of level Error comes before Exited after a fatal error."""
     async with open_session(iut, program="crash") as session:
-        await start(session)
+        await make_ready(session)
+        started = len(session.events)
+        await session.send(START)
         end = await expect_exited(session)
         errors = [
             m
             for m in messages_named(session, "Log")
-            if name_of(m.value["Log"].get("level")) == "Error"
+            if m.event >= started and name_of(m.value["Log"].get("level")) == "Error"
         ]
         check(
             any(message.event < end.event for message in errors),
@@ -161,7 +164,7 @@ async def test_signature_is_sent(iut: Iut) -> None:
     """A VCodeSig comes between the handshake and the start of the program."""
     async with open_session(iut) as session:
         await shake_hands(session)
-        await session.expect("Ready")
+        await expect_ready(session)
         await _signature(session)
 
 
@@ -170,7 +173,7 @@ async def test_signature_is_base64(iut: Iut) -> None:
     """The signature is Base64 with padding and without line breaks."""
     async with open_session(iut) as session:
         await shake_hands(session)
-        await session.expect("Ready")
+        await expect_ready(session)
         message = await _signature(session)
         text = message.value["VCodeSig"]
         try:
@@ -185,7 +188,7 @@ async def test_signature_is_a_cold_header(iut: Iut) -> None:
     """The decoded signature has at least 16 bytes and begins with XVX5."""
     async with open_session(iut) as session:
         await shake_hands(session)
-        await session.expect("Ready")
+        await expect_ready(session)
         await _signature(session)
 
 
@@ -225,7 +228,7 @@ async def test_second_session(iut: Iut) -> None:
             to = "in answer to the first Handshake"
             await session.expect("Handshake", to=to, requirement="handshake.answered")
             await session.send(motor(session, 1), competition())
-            await session.expect("Ready", to="after the handshake")
+            await expect_ready(session, "after the handshake")
             await session.send(START)
             check(
                 await wait_for_output(iut, session),
@@ -240,7 +243,7 @@ async def test_second_session(iut: Iut) -> None:
             await session.send(hello(extensions=["x-second"], x={"y": [1]}))
             await session.expect("Handshake", to="in answer to the Handshake of a second session")
             await session.send(motor(session, 2), competition())
-            await session.expect("Ready", to="in a second session")
+            await expect_ready(session, "in a second session")
             await session.send(START)
             check(
                 await wait_for_output(iut, session),
@@ -299,13 +302,17 @@ async def test_setup_is_not_carried_over(iut: Iut, kind: str) -> None:
             async with iut.connect(running) as session:
                 await start(
                     session,
-                    competition(enabled=False, mode="Auto", is_competition=True),
                     {"SetBatteryCapacity": {"capacity": 2.0}},
                     {"USD": {"root": folder}},
                     *await accepted_commands(iut, raw_state(axis1=99)),
                     requirement=SETUP,
                 )
                 await wait_for_report(session, "competition", lambda report: report != "nothing")
+                mode = competition(enabled=False, mode="Auto", is_competition=True)
+                await session.send(mode)
+                await wait_for_report(
+                    session, "competition", lambda line: line.endswith("is_competition=true")
+                )
                 await session.close()
             async with another_session(iut, running) as session:
                 report = await _first_report(session, kind)
@@ -326,7 +333,9 @@ async def _first_report(session: Session, kind: str) -> str:
     await session.send(hello())
     to = "in answer to the Handshake of a second session"
     await session.expect("Handshake", to=to, requirement=INDEPENDENT)
-    await session.expect("Ready", to="in a second session", requirement=INDEPENDENT)
+    await session.expect(
+        "Ready", within="startup", to="in a second session", requirement=INDEPENDENT
+    )
     await session.send(START)
     try:
         return await wait_for_report(session, kind, lambda line: line != "nothing")

@@ -17,7 +17,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import encode
 from conformance.vexide.commands import START, competition, hello, motor, port
 from conformance.vexide.cuts import CUTS, inside_characters
-from conformance.vexide.lengths import LENGTHS, SHORT, pad
+from conformance.vexide.lengths import EACH_LENGTH, LENGTHS, SHORT, pad
 from conformance.vexide.simulator.observations import (
     UPDATES,
     check_capacity,
@@ -39,6 +39,7 @@ from conformance.vexide.simulator.tester import (
     RUNS,
     SETUP,
     another_session,
+    expect_ready,
     make_ready,
     shake_hands,
     start,
@@ -78,7 +79,7 @@ async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
             await session.send(hello(extensions=["x-ä€😀"]))
             await session.expect("Handshake", to="in answer to a Handshake in pieces")
             await session.send(motor(session, 1), motor(session, 2), competition())
-            await session.expect("Ready")
+            await expect_ready(session)
             await session.send(START)
             ran = await wait_for_output(iut, session)
             check(ran, "the program to run", "a StartExecution in pieces had no effect")
@@ -99,7 +100,7 @@ async def test_cut_lines_of_a_later_session(iut: Iut) -> None:
             async with another_session(iut, running, cut) as session:
                 await shake_hands(session)
                 await session.send(motor(session, 1), competition())
-                await session.expect("Ready", to="after lines that came byte by byte")
+                await expect_ready(session, "after lines that came byte by byte")
                 await session.send(START)
                 ran = await wait_for_output(iut, session)
                 check(ran, "the program to run", "StartExecution had no effect")
@@ -174,7 +175,7 @@ async def _forty_lines(iut: Iut, segmentation: Segmentation | None) -> None:
         filler = [competition(enabled=bool(number % 2)) for number in range(39)]
         first, *others = (motor(session, number) for number in known.configured)
         await session.send(first, *filler, *others, segmentation=segmentation)
-        await session.expect("Ready")
+        await expect_ready(session)
         await session.send(competition(), START)
         await _check_all_driven(iut, session, known)
 
@@ -231,8 +232,11 @@ async def test_a_line_and_a_half(iut: Iut) -> None:
         )
 
 
-@requirement("framing.segmentation")
-@pytest.mark.parametrize("sizes", LENGTHS.values(), ids=LENGTHS)
+@pytest.mark.parametrize(
+    "sizes",
+    [pytest.param(sizes, marks=requirement(name)) for name, sizes in LENGTHS.items()],
+    ids=["small", "large"],
+)
 async def test_lines_of_any_length(iut: Iut, sizes: Sequence[int]) -> None:
     """Each line counts, also if it is about as long as a buffer."""
     known = await find_driving_program(iut, *range(len(sizes)))
@@ -244,15 +248,14 @@ async def test_lines_of_any_length(iut: Iut, sizes: Sequence[int]) -> None:
                 size = sizes[number % len(sizes)]
                 await session.send_bytes(pad(motor(session, number), size))
             await session.send_bytes(pad(competition(), sizes[-1]))
-            await session.expect("Ready")
+            await expect_ready(session)
             await session.send_bytes(pad(START, sizes[0]))
             await _check_all_driven(iut, session, known)
 
     await compared(iut, play, sizes, [SHORT] * len(sizes), "framing.white-space")
 
 
-@requirement("framing.segmentation")
-@pytest.mark.parametrize("size", [size for sizes in LENGTHS.values() for size in sizes])
+@pytest.mark.parametrize("size", EACH_LENGTH)
 async def test_handshake_of_any_length(iut: Iut, size: int) -> None:
     """A Handshake is answered if its line is about as long as a buffer."""
 
@@ -283,7 +286,7 @@ async def test_any_spelling(iut: Iut, spelling: str) -> None:
             await send(hello())
             await session.expect("Handshake", to="in answer to a Handshake in another spelling")
             await send(motor(session, 1), competition())
-            await session.expect("Ready")
+            await expect_ready(session)
             await send(START)
             check(
                 await wait_for_output(iut, session),
@@ -367,7 +370,7 @@ async def test_any_order_of_fields(iut: Iut) -> None:
                 }
             },
         )
-        await session.expect("Ready")
+        await expect_ready(session)
         await session.send(START)
         await _check_all_driven(iut, session, known)
 
@@ -407,7 +410,7 @@ async def test_any_spelling_of_an_inertia(iut: Iut, number: str) -> None:
             line = encode(motor(session, configured)).replace(b"1.0", number.encode())
             await session.send_bytes(line)
         await session.send(competition())
-        await session.expect("Ready")
+        await expect_ready(session)
         await session.send(START)
         await _check_all_driven(iut, session, known)
 
@@ -426,7 +429,7 @@ async def test_long_lines(iut: Iut, size: int) -> None:
             longer = encode(motor(session, 1)).replace(b":", b":" + b" " * size, 1)
             await session.send_bytes(longer)
             await session.send(competition())
-            await session.expect("Ready", to=f"after a line of {size} bytes")
+            await expect_ready(session, f"after a line of {size} bytes")
             await session.send(START)
             check(
                 await wait_for_output(iut, session),
@@ -461,7 +464,7 @@ async def _whole_session(iut: Iut, sockets: bool = False) -> None:
         await session.send(hello())
         await session.expect("Handshake", to=f"in answer to the Handshake command{over}")
         await session.send(motor(session, 1), competition())
-        await session.expect("Ready", to=f"after the handshake{over}")
+        await expect_ready(session, f"after the handshake{over}")
         await session.send(START)
         ran = await wait_for_output(iut, session)
         check(ran, f"the program to run{over}", "StartExecution had no effect")

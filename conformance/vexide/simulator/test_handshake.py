@@ -7,15 +7,24 @@ from hypothesis import strategies as st
 
 from conformance.cases import absent, check, explore, requirement
 from conformance.iut import Iut
+from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.vexide.commands import START, competition, hello, motor, raw_state
 from conformance.vexide.simulator.observations import EXECUTION
 from conformance.vexide.simulator.probe_sessions import open_session
-from conformance.vexide.simulator.tester import SETUP, first_answer_deadline, shake_hands
+from conformance.vexide.simulator.tester import (
+    SETUP,
+    expect_ready,
+    first_answer_deadline,
+    shake_hands,
+)
 from conformance.vexide.spellings import UNKNOWN_FIELDS, UNKNOWN_FIRST
 from conformance.vexide.tester import check_handshake_types, messages_named
+from conformance.wire import Message
 
 MAX_VERSION = 2**31 - 1
+ANSWERED, CLOSES = "handshake.answered", "handshake.closes-incompatible"
+"""The requirements that a missing answer to version 1, or to a later version, violates."""
 
 
 @requirement("handshake.answered")
@@ -76,12 +85,8 @@ async def test_version_at_most_offered(iut: Iut, offered: int) -> None:
     """The version of the answer is at most the offered version."""
     async with iut.session() as session:
         await session.send(hello(version=offered))
-        try:
-            answer = await session.expect("Handshake")
-        except Violation:
-            if offered == 1 or not session.ended:
-                raise
-            # A simulator that takes the offered version as unsupported can close the stream.
+        answer = await _answer_or_end(session, offered)
+        if answer is None:
             return
         version = answer.value["Handshake"]["version"]
         check(
@@ -98,20 +103,25 @@ async def test_version_is_one(iut: Iut, offered: int) -> None:
     """The version of the answer is 1, also if the frontend offers a later version."""
     async with iut.session() as session:
         await session.send(hello(version=offered))
-        if (
-            not await session.wait_for("Handshake", within=first_answer_deadline(session))
-            and offered > 1
-        ):
-            check(
-                session.ended,
-                f"an answer to an offer of version {offered}, or the end of the stream",
-                "neither",
-            )
+        answer = await _answer_or_end(session, offered)
+        if answer is None:
             return
-        answers = messages_named(session, "Handshake")
-        answer = answers[0] if answers else await session.expect("Handshake")
         version = answer.value["Handshake"]["version"]
         check(version == 1, "version 1", f"received version {version!r}", answer.event)
+
+
+async def _answer_or_end(session: Session, offered: int, about: str = ANSWERED) -> Message | None:
+    """Return the answer to an offer; None if the simulator closes because of a later version.
+
+    ``about`` is the requirement that a missing answer to version 1 violates.
+    """
+    answer = await session.wait_for("Handshake", within=first_answer_deadline(session))
+    if answer or (session.ended and offered > 1):
+        return answer
+    expected, came = f"an answer to an offer of version {offered}", "received none"
+    if offered > 1:
+        expected, came, about = f"{expected}, or the end of the stream", "received neither", CLOSES
+    raise Violation(expected, came, about)
 
 
 @requirement("handshake.field-types")
@@ -156,7 +166,7 @@ async def test_extensions_offered(iut: Iut, offered: list[str]) -> None:
             f"received also {extra!r}",
             answer.event,
         )
-        await session.expect("Ready", to="after a handshake with extensions")
+        await expect_ready(session, "after a handshake with extensions")
 
 
 @requirement("handshake.extensions-offered")
@@ -168,14 +178,8 @@ async def test_any_offer(iut: Iut, version: int, extensions: list[str]) -> None:
     """A legal offer is answered with offered values, or the stream is closed."""
     async with iut.session() as session:
         await session.send(hello(version, extensions))
-        answer = await session.wait_for("Handshake", within=first_answer_deadline(session))
-        if answer is None:
-            if not (session.ended and version > 1):
-                expected = "an answer or the end of the stream"
-                plain = "".join(extensions).isascii()
-                about = "handshake.answered" if plain else "framing.white-space"
-                raise Violation(expected, "received neither", about)
-        else:
+        about = ANSWERED if "".join(extensions).isascii() else "framing.white-space"
+        if answer := await _answer_or_end(session, version, about):
             agreed = answer.value["Handshake"]["extensions"]
             extra = [entry for entry in agreed if entry not in extensions]
             check(
@@ -194,7 +198,7 @@ async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
         await session.send(hello(**unknown))
         despite = f"despite the fields {', '.join(map(repr, unknown))} in the Handshake"
         await session.expect("Handshake", to=despite)
-        await session.expect("Ready", to=despite)
+        await expect_ready(session, despite)
 
 
 @requirement("handshake.unknown-fields")
@@ -203,7 +207,7 @@ async def test_unknown_field_first(iut: Iut) -> None:
     async with iut.session() as session:
         await session.send({"Handshake": {**UNKNOWN_FIRST, "version": 1, "extensions": []}})
         await session.expect("Handshake", to="despite an unknown field in the Handshake")
-        await session.expect("Ready", to="despite an unknown field in the Handshake")
+        await expect_ready(session, "despite an unknown field in the Handshake")
 
 
 @requirement("roles.own-messages")
@@ -212,7 +216,7 @@ async def test_sends_events_only(iut: Iut) -> None:
     async with open_session(iut) as session:
         await shake_hands(session)
         await session.send(motor(session, 1), competition())
-        await session.expect("Ready", requirement=SETUP)
+        await expect_ready(session, requirement=SETUP)
         await session.send(START)
         await session.wait_for(*EXECUTION, within=session.seconds("quiet"))
         await session.send(competition(mode="Auto"), motor(session, 2), raw_state(axis1=5))

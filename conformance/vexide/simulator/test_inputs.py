@@ -335,14 +335,8 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
     await require_form(iut, raw_state())
     async with open_session(iut, program="probe") as session:
         await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
-        batteries = (
-            (127, 100, 100),
-            (-127, 70_000, 70_000),
-            (5, MAX_INTEGER, MAX_INTEGER),
-            (0, 0, 1),
-        )
-        for value, level, full in (*batteries, (-20, 1, 100)):
-            await session.send(raw_state(axis1=value, battery_level=level, battery_capacity=full))
+        for value in (127, -127, 5, 0, -20):
+            await session.send(raw_state(axis1=value))
             await _axis(session, str(value))
         await session.wait_for("Serial")
         report = await wait_for_report(session, "controller", lambda line: line == "axis1=-20")
@@ -351,6 +345,20 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
             "the program to continue to see axis1=-20",
             f"the program saw {report}",
         )
+
+
+@requirement("controller.raw-replaces-uuid")
+async def test_raw_with_any_battery(iut: Iut) -> None:
+    """A Raw state counts with any energy of the controller's battery."""
+    await require_form(iut, raw_state())
+    async with open_session(iut, program="probe") as session:
+        await start(session)
+        # The axis shows that the state has arrived. Its value is not extreme: another test moves
+        # the axis to its ends.
+        batteries = ((100, 100), (1000, 1000), (70_000, 70_000), (MAX_INTEGER, MAX_INTEGER), (0, 1))
+        for value, (level, full) in enumerate(batteries, 21):
+            await session.send(raw_state(axis1=value, battery_level=level, battery_capacity=full))
+            await _axis(session, str(value), battery=f"{level} of {full}")
 
 
 @requirement("controller.raw-replaces-uuid")
@@ -429,13 +437,16 @@ async def test_uuid_replaces_raw(iut: Iut, when: str) -> None:
         )
 
 
-async def _axis(session: Session, value: str, requirement: str | None = None) -> None:
+async def _axis(
+    session: Session, value: str, requirement: str | None = None, battery: str = ""
+) -> None:
     """Check that the program sees this value of axis1.
 
-    ``requirement`` is the violated requirement; the default is the one under test.
+    ``requirement`` is the violated requirement; the default is the one under test. ``battery`` is
+    the unusual battery of the state.
     """
     report = await wait_for_report(session, "controller", lambda line: line == f"axis1={value}")
     if report != f"axis1={value}":
-        raise Violation(
-            f"the program to see axis1={value}", f"the program saw {report}", requirement
-        )
+        expected = f"the program to see axis1={value}"
+        expected += f" of a controller with the battery at {battery}" if battery else ""
+        raise Violation(expected, f"the program saw {report}", requirement)

@@ -127,7 +127,8 @@ async def test_render_is_reported(iut: Iut) -> None:
     """A program that uses double buffering makes the simulator send ScreenRender."""
     async with open_session(iut, program="draw") as session:
         await start(session)
-        while mode := await session.wait_for("ScreenDoubleBufferMode", within="program"):
+        left = session.countdown("program")
+        while mode := await session.wait_for("ScreenDoubleBufferMode", within=left):
             if mode.value["ScreenDoubleBufferMode"]["enable"]:
                 break
         if mode is None:

@@ -1,7 +1,6 @@
 """Unknown, malformed and unexpected input that any sane simulator survives."""
 
 import json
-import sys
 from typing import Any
 
 import pytest
@@ -17,11 +16,13 @@ from conformance.vexide.commands import (
     competition,
     hello,
     motor,
+    port,
     raw_state,
     touch,
     with_accepted_port,
 )
 from conformance.vexide.dialects import command_in_dialect
+from conformance.vexide.events import LARGE, SMALL
 from conformance.vexide.simulator.observations import (
     GREETING,
     check_not_ended,
@@ -44,6 +45,7 @@ from conformance.vexide.simulator.tester import (
     SETUP,
     check_still_follows,
     check_still_served,
+    expect_ready,
     make_ready,
     shake_hands,
     start,
@@ -81,8 +83,9 @@ async def test_malformed_line(iut: Iut, line: str) -> None:
     program = await visible_program(iut)
     async with open_session(iut, program=program) as session:
         await shake_hands(session)
-        await session.send(motor(session, 1), competition())
+        await session.send(motor(session, 1))
         await session.send_bytes(MALFORMED[line])
+        await session.send(competition())
         await check_still_served(iut, session, f"the line {MALFORMED[line][:60]!r}")
 
 
@@ -95,6 +98,8 @@ async def test_near_misses(iut: Iut, misses: list[NearMiss]) -> None:
         await make_ready(session, motor(session, 1))
         for miss in misses:
             await session.send(miss.value)
+        # A lenient simulator can have taken a mode from a near miss.
+        await session.send(competition())
         wrong = "; ".join(miss.expected for miss in misses[:3])
         await check_still_served(
             iut, session, f"{len(misses)} commands with one error each: {wrong}"
@@ -202,31 +207,33 @@ async def test_unknown_device(iut: Iut, device: Any) -> None:
     program = await visible_program(iut)
     async with open_session(iut, program=program) as session:
         await shake_hands(session)
-        await session.send({"ConfigureDevice": {"port": {"Smart": 8}, "device": device}})
+        await session.send({"ConfigureDevice": {"port": port(session, 8), "device": device}})
         await session.send(motor(session, 1), competition())
-        await session.expect("Ready", to="after a device of an unknown kind")
+        await expect_ready(session, "after a device of an unknown kind")
         await check_still_served(iut, session, "a device of an unknown kind", may_close=False)
 
 
 @requirement("devices.config-open")
-@pytest.mark.parametrize("port", [0, 7])
+@pytest.mark.parametrize("number", [0, 7])
 @pytest.mark.parametrize("device", [{"DigitalOut": {}}, MOTOR], ids=["unknown", "motor"])
-async def test_device_on_an_adi_port(iut: Iut, device: Any, port: int) -> None:
+async def test_device_on_an_adi_port(iut: Iut, device: Any, number: int) -> None:
     """The session continues after a device on an ADI port, which the simulator can ignore."""
+    if await port_form(iut) == "bare":
+        raise NotExercised("the simulator reads ports as bare numbers, which have no ADI port")
     program = await visible_program(iut)
     async with open_session(iut, program=program) as session:
         await shake_hands(session)
-        await session.send({"ConfigureDevice": {"port": {"Adi": port}, "device": device}})
+        await session.send({"ConfigureDevice": {"port": {"Adi": number}, "device": device}})
         await session.send(motor(session, 1), competition())
-        await session.expect("Ready", to="after a device on an ADI port")
+        await expect_ready(session, "after a device on an ADI port")
         await check_still_served(iut, session, "a device on an ADI port", may_close=False)
 
 
 UNDEFINED: dict[str, Any] = {
     "adi-first": {"AdiInput": {"port": 0, "voltage": 2.5}},
     "adi-last": {"AdiInput": {"port": 7, "voltage": 5}},
-    "adi-largest": {"AdiInput": {"port": 1, "voltage": -sys.float_info.max}},
-    "adi-smallest": {"AdiInput": {"port": 2, "voltage": 5e-324}},
+    "adi-large": {"AdiInput": {"port": 1, "voltage": -LARGE}},
+    "adi-small": {"AdiInput": {"port": 2, "voltage": SMALL}},
     "link-opened": {"VEXLinkOpened": {"port": 20, "mode": "Manager"}},
     "link-closed": {"VEXLinkClosed": {"port": 0}},
 }
@@ -241,7 +248,7 @@ async def test_undefined_command(iut: Iut, command: str) -> None:
         await shake_hands(session)
         await session.send(UNDEFINED[command], motor(session, 1), competition())
         name = next(iter(UNDEFINED[command]))
-        await session.expect("Ready", to=f"after {name}")
+        await expect_ready(session, f"after {name}")
         await check_still_served(iut, session, name, may_close=False)
 
 

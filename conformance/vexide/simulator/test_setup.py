@@ -33,6 +33,7 @@ from conformance.vexide.simulator.tester import (
     RUNS,
     SETUP,
     check_still_served,
+    expect_ready,
     first_answer_deadline,
     make_ready,
     shake_hands,
@@ -54,7 +55,7 @@ async def test_ready_unasked(iut: Iut) -> None:
     """Ready comes after the handshake without any further command."""
     async with open_session(iut) as session:
         await shake_hands(session)
-        await session.expect("Ready", to="after the handshake, with no further command")
+        await expect_ready(session, "after the handshake, with no further command")
 
 
 @requirement("ready.sent")
@@ -62,7 +63,7 @@ async def test_ready_when_loading_takes_long(iut: Iut) -> None:
     """A program that loads slowly delays Ready, but Ready comes."""
     async with open_session(iut, program="slow") as session:
         await shake_hands(session)
-        await session.expect("Ready", within="startup")
+        await expect_ready(session)
 
 
 @requirement("ready.once")
@@ -105,7 +106,7 @@ async def _expect_ready(iut: Iut, session: Session, to: str) -> Message:
     Raises Inconclusive if no Ready comes without the earlier commands either.
     """
     try:
-        return await session.expect("Ready", to=to, within="startup")
+        return await expect_ready(session, to)
     except Violation:
         program = session.instance.program
         if session.ended or await iut.cached(
@@ -165,7 +166,7 @@ async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None
             ]
             given.append(competition())
             await session.send(*given, segmentation=cut)
-            await session.expect("Ready", to="after setup")
+            await expect_ready(session, "after setup")
             await check_still_served(
                 iut, session, f"a setup of {len(given)} commands", may_close=False
             )
@@ -192,7 +193,7 @@ async def test_start_without_setup(iut: Iut) -> None:
     program = await visible_program(iut)
     async with open_session(iut, program=program) as session:
         await shake_hands(session)
-        await session.expect("Ready")
+        await expect_ready(session)
         await session.send(START)
         check(
             await wait_for_output(iut, session),
@@ -270,15 +271,10 @@ async def test_no_motor_moves_before_start(iut: Iut) -> None:
         motors = [motor(session, number) for number in known.configured]
         await make_ready(session, *motors, requirement=SETUP)
         await session.send(competition(enabled=False), competition(), motors[0])
-        # A report of the state at rest is allowed; the oracle judges every report.
-        while await session.wait_for("DeviceUpdate", "Exited"):
-            if messages_named(session, "Exited"):
-                break
-        exited = messages_named(session, "Exited")
-        absent(
-            exited[0] if exited else None,
-            "no end of the program before StartExecution",
-        )
+        # Reports of the state at rest are allowed, at any rate; the oracle judges every report.
+        exited = await session.wait_for("Exited")
+        absent(exited, "no end of the program before StartExecution")
+        session.pass_over()
         await session.send(START)
         if not await session.wait_for("DeviceUpdate", within="program"):
             raise Inconclusive(f"no motor moved after StartExecution either ({UPDATES})")
@@ -358,6 +354,6 @@ async def _is_running_unasked(iut: Iut, program: str | None) -> bool:
     """Return True if the program runs without any StartExecution."""
     async with open_session(iut, program=program) as session:
         await shake_hands(session)
-        await session.expect("Ready", within="startup")
+        await expect_ready(session)
         quiet = 2 * session.seconds("quiet")
         return await session.wait_for(*EVENTS_OF_ROBOT_CODE, within=quiet) is not None

@@ -42,6 +42,15 @@ def first_answer_deadline(session: Session) -> Countdown:
     return session.countdown(session.reaction_time)
 
 
+async def expect_ready(session: Session, to: str = "", requirement: str | None = None) -> Message:
+    """Wait for Ready, for which the specification sets no time: a program can load slowly.
+
+    ``requirement`` is the requirement that a missing Ready violates; the default is the one under
+    test.
+    """
+    return await session.expect("Ready", to=to, within="startup", requirement=requirement)
+
+
 async def make_ready(session: Session, *setup: Any, requirement: str | None = None) -> None:
     """Perform handshake and setup, until the simulator sends Ready.
 
@@ -50,7 +59,7 @@ async def make_ready(session: Session, *setup: Any, requirement: str | None = No
     """
     await shake_hands(session)
     await session.send(*setup, competition())
-    await session.expect("Ready", to="after the handshake", requirement=requirement)
+    await expect_ready(session, "after the handshake", requirement)
 
 
 async def start(session: Session, *setup: Any, requirement: str | None = None) -> None:
@@ -74,7 +83,7 @@ async def check_still_served(
     """
     silent = session.instance.program is None and not (await own_program(iut)).ran
     if not session.ended and not messages_named(session, "Ready"):
-        await session.wait_for("Ready", within="response")
+        await session.wait_for("Ready", within="startup")
     if not session.ended and messages_named(session, "Ready"):
         await session.send(START)
         await wait_until_running(session, "quiet" if silent else "program")

@@ -103,10 +103,6 @@ FAULTS["framing.segmentation"] = {
         "Reads a line that fills its buffer of 1024 bytes as two lines.",
         skip("take", lambda _, frame: len(frame.raw) == 1024),
     ),
-    "buffer-of-65536": Subtle(
-        "Loses a line whose newline does not fit into its buffer of 65536 bytes.",
-        skip("take", lambda _, frame: len(frame.raw) == 65537),
-    ),
 }
 
 FAULTS["framing.white-space"] = {
@@ -163,6 +159,10 @@ FAULTS["framing.white-space"] = {
 }
 
 FAULTS["framing.long-lines"] = {
+    "buffer-of-65536": Subtle(
+        "Loses a line whose newline does not fit into its buffer of 65536 bytes.",
+        skip("take", lambda _, frame: len(frame.raw) == 65537),
+    ),
     "buffer-64k": Subtle(
         "Closes the session at a line of more than 64 KiB.",
         instead("make_decoder", lambda _: Decoder(limit=65536)),

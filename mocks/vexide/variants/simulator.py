@@ -8,13 +8,21 @@ from typing import Any
 
 from conformance.vexide.codec import encode, name_of
 from mocks.deviations import Table, Variant, variant
-from mocks.steps import before, call, having, instead, returning, send, skip, then
+from mocks.steps import before, call, delay, having, instead, returning, send, skip, then
 from mocks.vexide.faults.bases import RUNNING, edit, fields, member, named
-from mocks.vexide.messages import Port
-from mocks.vexide.robot import Motor, Robot
+from mocks.vexide.messages import Port, port_form
+from mocks.vexide.robot import Motor, Robot, rectangle
 from mocks.vexide.simulator import Settings, Simulator
 
 ENDED = having("ended")
+LOAD_TIME = 2.2  # s, above the time of a response and its grace period in the mock's settings
+PICTURE = {
+    "ScreenDraw": {
+        "command": {"Fill": {"shape": rectangle(100, 50, 380, 220)}},
+        "color": {"r": 0, "g": 90, "b": 200},
+        "background": {"r": 0, "g": 0, "b": 0},
+    }
+}
 NEWS = ~named("Handshake", "Log")
 
 
@@ -93,6 +101,10 @@ VARIANTS["handshake.closes-incompatible"] = {
             lambda _, content, strange: content["version"] > 1,
         ),
     ),
+    "waits-for-another-version": Variant(
+        "Neither answers nor closes if a version above its own is offered.",
+        skip("handle_handshake", lambda _, content, strange: content["version"] > 1),
+    ),
 }
 
 VARIANTS["ready.sent"] = {
@@ -100,6 +112,18 @@ VARIANTS["ready.sent"] = {
         "Sends Ready with the handshake, before its code signature.",
         before("send_signature", "become_ready"),
         skip("load"),
+    ),
+    "loads-slowly": Variant(
+        "Needs a longer time to load its program than to answer.", delay("become_ready", LOAD_TIME)
+    ),
+}
+
+VARIANTS["start.ignored-before-ready"] = {
+    "closes-on-early-start": Variant(
+        "Closes at a StartExecution before Ready.", instead("early_start", "close")
+    ),
+    "draws-while-loading": Variant(
+        "Draws a picture of its own before its program runs.", then("answer", send(PICTURE))
     ),
 }
 
@@ -209,6 +233,23 @@ VARIANTS["devices.update-on-change"] = {
         instead("build", lambda _: Unruly()),
     ),
 }
+
+
+@variant("reports-motors-at-rest", of="devices.update-on-change")
+class ReportsMotorsAtRest(Simulator):
+    """Sends the state of each motor twenty times a second until the program runs."""
+
+    def configure(self, content: dict[str, Any]) -> None:
+        if not self.robot.motors:
+            self.report_motors()
+        super().configure(content)
+
+    def report_motors(self) -> None:
+        if self.ended or self.started:
+            return
+        for port, motor in self.robot.motors.items():
+            self.send({"DeviceUpdate": {"port": port_form(port), "status": motor.status()}})
+        asyncio.get_running_loop().call_later(0.05, self.report_motors)
 
 
 @variant("serial-held-while-disabled", of="serial.bytes-exact")

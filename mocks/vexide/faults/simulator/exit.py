@@ -5,7 +5,7 @@ from typing import Any
 
 from conformance.vexide.codec import name_of
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.steps import When, alter, before, note, noted, send, skip, then
+from mocks.steps import When, alter, before, call, note, noted, send, skip, then
 from mocks.vexide.faults.bases import named
 from mocks.vexide.programs import idle
 from mocks.vexide.simulator import Simulator
@@ -44,6 +44,11 @@ FAULTS["exit.nothing-after"] = {
 FAULTS["exit.error-log"] = {
     "crash-unlogged": Fault(
         "Sends no Log about the error that ended the program.",
+        alter("end_program", lambda *_: None),
+    ),
+    "only-loading-logged": Subtle(
+        "Logs an error while it loads, and none when the program crashes.",
+        then("send_signature", call("log", "Error", "no gamepad was found")),
         alter("end_program", lambda *_: None),
     ),
     "crash-logged-as-info": Subtle(

@@ -81,6 +81,14 @@ class CompetitionOutlivesSession(Remembering):
         new.competition = old.competition
 
 
+@fault("disabled-outlives-session", violates="session.independent", subtle=True, needs=TCP)
+class DisabledOutlivesSession(Remembering):
+    """Begins a further session disabled if the previous session ended disabled."""
+
+    def keep(self, old: Robot, new: Robot) -> None:
+        new.competition["enabled"] = old.competition["enabled"]
+
+
 @fault(
     "battery-outlives-session",
     violates="battery.default",
