@@ -8,6 +8,7 @@ from conformance.vexide.commands import PORTS
 from conformance.vexide.dialects import event_in_dialect
 from conformance.vexide.events import PROGRAM, motor_status, update
 from conformance.vexide.frontend.tester import check_normal_end, open_in_setup, start_program
+from conformance.wire import Message
 
 _TOLD_APART = ("serial", "screen-clear", "fill")  # one event for each kind with another form
 
@@ -54,17 +55,22 @@ async def _continues_after(iut: Iut, *events: Any) -> bool:
     return True
 
 
-async def port_form(iut: Iut) -> None:
-    """Find the accepted form of ports if the frontend has configured no port itself."""
-    if iut.configuration.value("ports") == "auto":
-        await iut.cached(PORTS, lambda: _learn_form(iut))
+async def port_form(iut: Iut) -> str:
+    """Return the accepted form of ports: declared, the frontend's own, or found by trial."""
+    declared = iut.configuration.value("ports")
+    return await iut.cached(PORTS, lambda: _learn_form(iut)) if declared == "auto" else declared
+
+
+def _port(configuration: Message) -> Any:
+    fields = configuration.value["ConfigureDevice"]
+    return fields.get("port") if isinstance(fields, dict) else None
 
 
 async def _learn_form(iut: Iut) -> str:
     for form in ("tagged", "bare"):
         async with open_in_setup(iut) as session:
-            if await session.wait_for("ConfigureDevice"):
-                break
+            if own := await session.wait_for("ConfigureDevice"):
+                return "bare" if isinstance(_port(own), int) else "tagged"
             report = update(session, motor_status())
             if form == "bare":
                 report["DeviceUpdate"]["port"] = 1

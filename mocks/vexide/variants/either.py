@@ -18,6 +18,7 @@ _UNITS = {
     "Warn", "Error",
 }  # fmt: skip
 _ENUMS = {"level", "mode", "event", "gearset", "brake_mode", "physical_gearset"}
+MOST = 65_536  # bytes of a line, without its newline, that are too many
 _WITH_PORT = ("ConfigureDevice", "DeviceUpdate")
 
 
@@ -67,14 +68,21 @@ def _is_early(session: Session, frame: Frame) -> bool:
     return not session.handshaken and frame.name != "Handshake"
 
 
+def _is_too_long(session: Session, data: bytes) -> bool:
+    """Return True if the line that this data continues, or a line in it, reaches 64 KiB."""
+    held = getattr(session, "held", 0)
+    first, *others = data.split(b"\n")
+    lengths = [held + len(first), *map(len, others)]
+    vars(session)["held"] = lengths[-1]
+    return max(lengths) >= MOST
+
+
 def _is_of_unknown_variant(_: Session, name: str, error: Unfit) -> bool:
     return "unknown variant" in str(error)
 
 
-PORTS_BARE = (
-    instead("message", _refuse_port, _has_tagged_port),
-    alter("send", _with_bare_port, named(*_WITH_PORT)),
-)
+_WRITES_BARE = alter("send", _with_bare_port, named(*_WITH_PORT))
+PORTS_BARE = (instead("message", _refuse_port, _has_tagged_port), _WRITES_BARE)
 
 VARIANTS = Table(Session)
 
@@ -84,6 +92,11 @@ VARIANTS["encoding.externally-tagged"] = {
         alter("send", _as_objects),
     ),
     "ports-bare": Variant("Writes and accepts a Smart port only as a bare number.", *PORTS_BARE),
+    "ports-bare-or-close": Variant(
+        "Writes and accepts a Smart port only as a bare number, and closes at any other port.",
+        instead("message", "close", _has_tagged_port),
+        _WRITES_BARE,
+    ),
     "other-numbers": Variant(
         "Writes whole floats without a fraction, and others with an exponent.",
         instead("send", _write_other_numbers),
@@ -94,6 +107,13 @@ VARIANTS["framing.json-lines"] = {
     "spaced": Variant(
         "Writes spaces between tokens, escapes what is not ASCII, and ends lines with CR LF.",
         instead("send", _write_spaced),
+    ),
+}
+
+VARIANTS["framing.long-lines"] = {
+    "lines-limited": Variant(
+        "Ends the session at a line of 64 KiB or more.",
+        instead("receive", "close", _is_too_long),
     ),
 }
 

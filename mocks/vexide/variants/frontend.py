@@ -94,7 +94,55 @@ def _with_stride_in_bytes(_: Frontend, content: dict[str, Any]) -> dict[str, Any
     return {**content, "command": (kind, {**copied, "bottom_right": corner, "stride": stride})}
 
 
+def _is_too_short(_: Frontend, content: dict[str, Any]) -> bool:
+    """Return True if a buffer has no pixel for the bottom right corner, which is included."""
+    _, copied = content["command"]
+    (left, top), (right, bottom) = (
+        (copied[corner]["x"], copied[corner]["y"]) for corner in ("top_left", "bottom_right")
+    )
+    return bool(len(copied["buffer"]) < 4 * ((bottom - top) * copied["stride"] + right - left + 1))
+
+
+def _is_too_large(_: Frontend, content: Any) -> bool:
+    return any(abs(value) > 3.4e38 for value in _floats(content))
+
+
+def _floats(value: Any) -> Iterator[float]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _floats(part)
+    elif isinstance(value, float):
+        yield value
+
+
+def _with_six_digits(_: Frontend, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_six_digits(_, entry) for key, entry in value.items()}
+    return float(f"{value:g}") if isinstance(value, float) else value
+
+
+def _with_slash(_: Frontend, message: Any) -> Any:
+    root = message["USD"]["root"]
+    return {"USD": {"root": root and f"{root}/"}}
+
+
 VARIANTS = Table(Frontend)
+
+VARIANTS["sdcard.told"] = {
+    "card-with-slash": Variant(
+        "Writes a slash at the end of the card's path.", alter("send", _with_slash, named("USD"))
+    ),
+}
+
+VARIANTS["encoding.externally-tagged"] = {
+    "six-digits": Variant("Writes numbers with six digits.", alter("send", _with_six_digits)),
+    "narrow-floats": Variant(
+        "Ends the session at a number above the range of a float of 32 bits.",
+        instead("handle", "close", lambda peer, _, content: _is_too_large(peer, content)),
+    ),
+}
 
 VARIANTS["handshake.frontend-begins"] = {
     "looks-first": Variant(
@@ -219,6 +267,10 @@ VARIANTS["screen.drawing"] = {
     "draws-what-fits": Variant(
         "Omits every shape that is not completely on the screen.",
         only("draw", COPIES | _fits),
+    ),
+    "corner-included": Variant(
+        "Includes the bottom right corner, and ends the session if the buffer is too short.",
+        instead("draw", "close", COPIES & _is_too_short),
     ),
     "stride-in-bytes": Variant(
         "Reads the stride of a pixel buffer in bytes, and includes the bottom right corner.",
