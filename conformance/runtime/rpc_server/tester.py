@@ -23,6 +23,7 @@ ABSENT = "conformance_no_such_procedure"
 
 SEGMENTATION = "encoding.segmentation"
 _IDS = "rpc.response-id"
+_MAX_UNKNOWN = 1000  # responses to no request of a wait; far above the number of requests of a test
 _OWN = (_IDS, "rpc.notification-unanswered", "rpc.clients-apart")
 """The requirements that a response without a request violates."""
 
@@ -57,6 +58,7 @@ async def expect_answers(
     missing = list(numbers)
     total = len(missing)
     strange: Message | None = None
+    unknown = 0
     while missing:
         text = f"to request {missing[0]}{to}"
         try:
@@ -81,7 +83,10 @@ async def expect_answers(
             instead = f"received {short_json(message.value)}"
             raise Violation(f"{RESPONSE} {text}", instead, found[0].requirement, message.event)
         else:
-            strange = strange or message
+            strange, unknown = strange or message, unknown + 1
+            if unknown > _MAX_UNKNOWN:
+                instead = f"received {short_json(strange.value)} and {unknown - 1} others"
+                raise Violation(f"{RESPONSE} {text}", instead, _IDS, strange.event)
     return came
 
 

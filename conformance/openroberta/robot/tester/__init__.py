@@ -32,6 +32,7 @@ Later requests of this robot cannot be assigned to its answers.
 """
 _PARTS = ("/download", "/pushcmd")  # parts of the path: for programs, and for all other requests
 _MAX_CONNECTIONS = 1000  # connections that the tester accepts; far above the number in any test
+_MAX_REFUSED = 20  # requests before a registration; a robot that was started by hand sends few
 _NO_TIMEOUT = 3600.0  # seconds; longer than any session of a test
 _FILE = b"PK\x05\x06" + bytes(18)  # an empty ZIP archive
 
@@ -187,7 +188,10 @@ class LabTester:
 
         The tester makes the robot register again, and discards its requests until then.
         """
+        refused = 0
         while found and found.name != "Register":
+            if (refused := refused + 1) > _MAX_REFUSED:
+                raise Inconclusive("the robot sends requests and does not register again")
             updates = found.name == "Push" and self.updates
             await (found.command("update") if updates else found.refuse(500))
             found = await self.wait_for(*POLLING, within=self.iut.countdown("startup"))

@@ -120,8 +120,9 @@ class Exchange:
 
     async def command(self, word: str) -> None:
         """Send a command. If the robot has given up this request, answer its next one instead."""
-        asked = self
-        while asked.name in ("Register", "Push") and await asked._given_up():
+        asked, left = self, self.tester.iut.countdown("response")
+        names = ("Register", "Push")
+        while left() > 0 and asked.name in names and await asked._given_up():
             later = await self.tester.wait_for(asked.name, within=self.tester.seconds("quiet"))
             if later is None:
                 break
