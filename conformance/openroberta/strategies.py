@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
+"""Texts of any characters but NUL, which texts of many databases and languages cannot contain."""
 
 
 def robots() -> SearchStrategy[dict[str, str]]:

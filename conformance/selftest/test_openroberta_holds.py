@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from conformance.openroberta.lab.tester.exchange import Exchange
+from conformance.selftest.driving import Place
 from conformance.verdicts import Inconclusive, Violation
 from conformance.wire import Message
 
@@ -40,3 +41,12 @@ def test_what_ends_a_request_in_its_time_tells_nothing(
 )
 def test_all_else_is_wrong(request_: str, answer: str, after: float) -> None:
     assert isinstance(came(request_, answer, after), Violation)
+
+
+def test_an_abort_within_the_longest_wait_is_early(place: Place) -> None:
+    """An abort within --max-wait is early, although the hold of 0.5 s is longer."""
+    tries = ("openroberta/lab", "--mock", "--max-wait", "0.3", "--test", "registration::held")
+    early = place.run(*tries, "--fault", "second-registration-half-held")
+    assert early.verdict("register.held") == "fail"
+    sound = place.run(*tries)
+    assert sound.verdict("register.held") == "not-exercised"

@@ -79,10 +79,10 @@ async def test_thrown_away(iut: Iut) -> None:
                 "no registration by a request without a field",
                 f"{robot.token} could push (token {'entered' if entered.ok else 'not entered'})",
             )
-        exchange = await robot.register()
-        await exchange.assert_unanswered()
         if await tester.offers("pair"):
-            await robot.linked_by(exchange, None)
+            await robot.link_again(None)
+        else:
+            await (await robot.register()).assert_unanswered()
 
 
 @requirement("refuses.thrown-away")
@@ -96,7 +96,12 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
         waits = await robot.push()
         early = EARLIEST["push_hold"] * tester.seconds("push_hold")
         # The lab must refuse the other push before it has to answer the first push.
-        message = await waits.session.wait_for(within=min(early / 4, tester.seconds("quiet")))
+        soon = min(early / 4, tester.seconds("quiet"))
+        message = await waits.session.wait_for(within=soon)
+        if message is not None and message.name == "Repeat":
+            # A lab can have one timer for all pushes; then it holds the next push.
+            waits = await robot.push()
+            message = await waits.session.wait_for(within=soon)
         if message is not None:
             raise waits.wrong("no immediate answer", message, "push.held")
         battery = robot.data["battery"]
@@ -157,9 +162,8 @@ async def test_exit_value_at_registration(iut: Iut) -> None:
             if await tester.offers("pair"):
                 await robot.linked_by(exchange, None)
                 push = await robot.push()
-                assert_refused = await find_refusal(push.session)
-                if assert_refused:
-                    raise push.failed("the first push to be accepted", assert_refused)
+                if refusal := await find_refusal(push.session):
+                    raise push.failed("the first push to be accepted", refusal)
 
 
 LENGTHS = (16, 1 << 10, 1 << 12, (1 << 16) + 1)
@@ -194,7 +198,7 @@ async def test_any_robot(iut: Iut, fields: dict[str, str]) -> None:
         robot = tester.robot(**fields)
         exchange = await robot.register()
         if await tester.offers("pair"):
-            await robot.linked_by(exchange)
+            await robot.linked_by(exchange, None)
         else:
             await exchange.assert_unanswered()
 
@@ -230,11 +234,10 @@ async def test_json_in_another_spelling(iut: Iut) -> None:
         value = tester.request("POST", PUSHCMD, {"content-type": "application/json"}, body.encode())
         session = await tester.connection()
         await session.send_bytes(encode(value))
-        assert_refused = await find_refusal(session)
-        check(not assert_refused, "the registration to be held", assert_refused)
+        exchange = Exchange(session, "Register")
+        await exchange.assert_held("the registration to be held")
         if await tester.offers("pair"):
-            await tester.require_result("pair", token=robot.token)
-            await session.expect("Repeat", requirement="register.repeat")
+            await robot.linked_by(exchange, None)
 
 
 MALFORMED = {

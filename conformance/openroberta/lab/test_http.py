@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from conformance.cases import check, requirement
+from conformance.cases import check, compared, requirement
 from conformance.iut import Iut
 from conformance.openroberta import message_names
 from conformance.openroberta.codec import chunks, encode, title_case
@@ -11,7 +11,7 @@ from conformance.openroberta.codings import coding_of
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange, assert_refused, find_refusal
 from conformance.openroberta.lab.tester.robot import Robot
-from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
+from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at, whole
 from conformance.verdicts import NotExercised, Violation
 
 _LENGTH_REQUIRED = 411
@@ -49,7 +49,10 @@ async def test_messages(iut: Iut) -> None:
         await play_whole_session(tester)
 
 
-SPELLINGS: Sequence[Callable[[str, str], str]] = (
+Spelling = Callable[[str, str], str]
+"""Writes a header field from its name and value."""
+
+SPELLINGS: Sequence[Spelling] = (
     lambda name, text: f"{name.lower()}: {text}",
     lambda name, text: f"{name.upper()}: {text}",
     lambda name, text: f"{name.title().swapcase()}: {text}",
@@ -59,11 +62,34 @@ SPELLINGS: Sequence[Callable[[str, str], str]] = (
 """Spellings of a header field. None has white space after the value (see the requirement)."""
 
 
+def _with_a_blank(name: str, text: str) -> str:
+    """Write a header field whose value has a blank at its end."""
+    return f"{title_case(name, text)} "
+
+
 @requirement("http.header-names")
 async def test_header_names(iut: Iut) -> None:
     """Header names are in any case, and any white space precedes the values."""
+    await _check_registrations(iut, SPELLINGS)
+
+
+@requirement("http.header-names")
+async def test_names_of_rarer_fields(iut: Iut) -> None:
+    """Connection and Transfer-Encoding mean the same in each spelling as in the usual one."""
+    await _check_rarer_fields(iut, SPELLINGS)
+
+
+@requirement("robustness.trailing-blanks")
+async def test_trailing_blanks(iut: Iut) -> None:
+    """A blank at the end of each header value changes nothing."""
+    await _check_registrations(iut, [_with_a_blank])
+    await _check_rarer_fields(iut, [_with_a_blank])
+
+
+async def _check_registrations(iut: Iut, spellings: Sequence[Spelling]) -> None:
+    """Raise Violation unless registrations in these spellings are held."""
     async with playing(iut) as tester:
-        for spell in SPELLINGS:
+        for spell in spellings:
             robot = tester.robot()
             value = tester.request("POST", message_names.PUSHCMD, {}, robot.object("register"))
             spelt = ", ".join(repr(spell(*field)) for field in value["headers"].items())
@@ -75,14 +101,13 @@ async def test_header_names(iut: Iut) -> None:
                 await robot.linked_by(exchange, None)
 
 
-@requirement("http.header-names")
-async def test_names_of_rarer_fields(iut: Iut) -> None:
-    """Connection and Transfer-Encoding mean the same in each spelling as in the usual one."""
+async def _check_rarer_fields(iut: Iut, spellings: Sequence[Spelling]) -> None:
+    """Raise Violation unless fields in these spellings mean the same as in title case."""
     async with playing(iut) as tester:
         for sends in (_is_closing, _holds_chunks):
             if not await sends(tester, title_case):
                 continue
-            for spell in SPELLINGS:
+            for spell in spellings:
                 spelt = repr(
                     spell("connection" if sends is _is_closing else "transfer-encoding", "…")
                 )
@@ -90,7 +115,7 @@ async def test_names_of_rarer_fields(iut: Iut) -> None:
                 check(await sends(tester, spell), expected, "it does not")
 
 
-async def _is_closing(tester: RobotsTester, spell: Callable[[str, str], str]) -> bool:
+async def _is_closing(tester: RobotsTester, spell: Spelling) -> bool:
     """Return True if the lab closes the connection as this spelling of Connection requests."""
     data = tester.robot().object("register", "token")
     value = tester.request("POST", message_names.PUSHCMD, {"connection": "close"}, data)
@@ -99,7 +124,7 @@ async def _is_closing(tester: RobotsTester, spell: Callable[[str, str], str]) ->
     return await session.until_closed("response")
 
 
-async def _holds_chunks(tester: RobotsTester, spell: Callable[[str, str], str]) -> bool:
+async def _holds_chunks(tester: RobotsTester, spell: Spelling) -> bool:
     """Return True if the lab holds a registration whose chunks this spelling announces."""
     fields = {"transfer-encoding": "chunked", "connection": "close"}
     value = tester.request("POST", message_names.PUSHCMD, fields, tester.robot().object("register"))
@@ -137,10 +162,10 @@ async def test_one_connection(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = tester.robot()
         robot.keeps = True
-        for _ in range(2):
+        for requirement_ in ("refuses.battery", None):
             data = tester.robot().object("register", "battery")
             exchange = await robot.ask(message_names.PUSHCMD, data)
-            await exchange.check_refused("refuses.battery")
+            await exchange.check_refused(requirement_)
         exchange = await robot.register()
         await exchange.assert_unanswered()
         if await tester.offers("pair"):
@@ -179,18 +204,22 @@ CUTS: Sequence[Segmentation] = (
 @requirement("http.segmentation")
 async def test_segmentation(iut: Iut) -> None:
     """A registration is read completely for each segmentation; a wrong one is refused."""
-    async with playing(iut) as tester:
-        for cut in CUTS:
-            # Another robot sends it, because the test does not check a token that was refused
-            # before.
-            data = tester.robot().object("register", "firmwarename")
-            robot = tester.robot()
-            wrong = await robot.ask(message_names.PUSHCMD, data, segmentation=cut)
-            await wrong.check_refused("refuses.firmwarename")
-            exchange = await robot.register(segmentation=cut)
-            await exchange.assert_unanswered()
-            if await tester.offers("pair"):
-                await robot.linked_by(exchange, None)
+
+    async def play(cuts: Sequence[Segmentation]) -> None:
+        async with playing(iut) as tester:
+            for cut in cuts:
+                # Another robot sends it, because the test does not check a token that was refused
+                # before.
+                data = tester.robot().object("register", "firmwarename")
+                robot = tester.robot()
+                wrong = await robot.ask(message_names.PUSHCMD, data, segmentation=cut)
+                await wrong.check_refused()
+                exchange = await robot.register(segmentation=cut)
+                await exchange.assert_unanswered()
+                if await tester.offers("pair"):
+                    await robot.linked_by(exchange, None)
+
+    await compared(iut, play, CUTS, [whole], "refuses.firmwarename")
 
 
 @requirement("robustness.chunked-requests")
@@ -202,19 +231,19 @@ async def test_chunked_request(iut: Iut) -> None:
         fields = {"transfer-encoding": "chunked", "connection": "close"}
         value = tester.request("POST", message_names.PUSHCMD, fields, {})
         head = encode({name: part for name, part in value.items() if name != "json"})
-        whole = encode(tester.request("POST", "/", {}, robot.object("register")))
-        body = whole.partition(b"\r\n\r\n")[2]
+        plain = encode(tester.request("POST", "/", {}, robot.object("register")))
+        body = plain.partition(b"\r\n\r\n")[2]
         session = await tester.connection()
         await session.send_bytes(
             head.removesuffix(b"0\r\n\r\n") + chunks([body[:40], body[40:41], body[41:]])
         )
-        assert_refused = await find_refusal(session)
+        refusal = await find_refusal(session)
         for message in session.received:
             if message.value["version"] == "1.0":
                 raise NotExercised("this lab answers with HTTP/1.0, which has no chunks")
             if message.value["status"] == _LENGTH_REQUIRED:
                 return
-        check(not assert_refused, "the registration to be held", assert_refused)
+        check(not refusal, "the registration to be held", refusal)
         if await tester.offers("pair"):
             await tester.require_result("pair", token=robot.token)
             await session.expect("Repeat", within="response")

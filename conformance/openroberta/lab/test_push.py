@@ -41,11 +41,12 @@ async def test_answered(iut: Iut) -> None:
 @requirement("push.held")
 @lasting
 async def test_held(iut: Iut) -> None:
-    """No push is answered immediately while there is nothing to do."""
+    """No push after another push is answered immediately while there is nothing to do."""
     async with playing(iut) as tester:
         shortest = earliest_answer(tester, "push_hold")
         _, latest = latest_answers(tester, "push_hold")
         robot = await tester.open_linked()
+        await (await robot.push()).time_until("Repeat", 0, latest)
         for _ in range(2 if tester.seconds("push_hold") > 2 else TRIES):
             exchange = await robot.push()
             await exchange.time_until("Repeat", shortest, latest)
@@ -53,8 +54,21 @@ async def test_held(iut: Iut) -> None:
 
 @requirement("push.held")
 @lasting
+async def test_held_after_a_program(iut: Iut) -> None:
+    """The second push after a program is held."""
+    async with playing(iut) as tester:
+        shortest = earliest_answer(tester, "push_hold")
+        _, latest = latest_answers(tester, "push_hold")
+        robot = await tester.open_linked()
+        await robot.fetch()
+        await (await robot.push()).time_until("Repeat", 0, latest)
+        await (await robot.push()).time_until("Repeat", shortest, latest)
+
+
+@requirement("push.own-time")
+@lasting
 async def test_held_for_two(iut: Iut) -> None:
-    """Pushes of two robots are held at the same time, each for its own period."""
+    """The first pushes of two robots are held, each for its own period."""
     async with playing(iut) as tester:
         shortest = earliest_answer(tester, "push_hold")
         _, latest = latest_answers(tester, "push_hold")
@@ -65,12 +79,12 @@ async def test_held_for_two(iut: Iut) -> None:
         await asyncio.sleep(tester.seconds("push_hold") * 0.7)
         second = await robots[1].push()
         for exchange in (first, second):
-            await exchange.time_until("Repeat", shortest, latest)
+            await exchange.time_until("Repeat", shortest, latest, early=iut.requirement_id)
 
 
-@requirement("push.held")
+@requirement("push.own-time")
 @lasting
-async def test_held_after_a_program(iut: Iut) -> None:
+async def test_own_time_after_a_program(iut: Iut) -> None:
     """A push after a program is held for a full period of its own."""
     async with playing(iut) as tester:
         shortest = earliest_answer(tester, "push_hold")
@@ -80,7 +94,8 @@ async def test_held_after_a_program(iut: Iut) -> None:
         if await before.session.wait_for(within=0.7 * tester.seconds("push_hold")):
             before = await robot.push()  # its period can be over
         await robot.fetch(exchange=before)
-        await (await robot.push()).time_until("Repeat", shortest, latest)
+        push = await robot.push()
+        await push.time_until("Repeat", shortest, latest, early=iut.requirement_id)
 
 
 @requirement("commands.lab")

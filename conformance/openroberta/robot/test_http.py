@@ -37,12 +37,12 @@ async def conversation(iut: Iut, answers: Answers) -> None:
         right = plain is None or ran == plain
         check(
             right,
-            f"{_check_program_shown(plain)} to be run, as with plain answers",
-            _check_program_shown(ran),
+            f"{_text_of(plain)} to be run, as with plain answers",
+            _text_of(ran),
         )
 
 
-def _check_program_shown(program: Program) -> str:
+def _text_of(program: Program) -> str:
     if program is None:
         return "no program"
     name, data = program
@@ -70,7 +70,10 @@ async def _conversation(tester: LabTester, answers: Answers) -> Program:
     return await find_latest_program(tester)
 
 
-SPELLINGS: Mapping[str, Callable[[str, str], str]] = {
+Spelling = Callable[[str, str], str]
+"""Writes a header field from its name and value."""
+
+SPELLINGS: Mapping[str, Spelling] = {
     "lower": lambda name, text: f"{name.lower()}: {text}",
     "upper": lambda name, text: f"{name.upper()}: {text}",
     "none": lambda name, text: f"{name.title()}:{text}",
@@ -79,13 +82,21 @@ SPELLINGS: Mapping[str, Callable[[str, str], str]] = {
 """Spellings of a header field. None has white space after the value (see the requirement)."""
 
 
+def _with_a_blank(name: str, text: str) -> str:
+    """Write a header field whose value has a blank at its end."""
+    return f"{title_case(name, text)} "
+
+
 @requirement("http.header-names")
 @pytest.mark.parametrize("spelling", SPELLINGS)
 async def test_header_names(iut: Iut, spelling: str) -> None:
     """Header names are in any case, and any white space precedes the values."""
+    await _in_spelling(iut, SPELLINGS[spelling])
 
+
+async def _in_spelling(iut: Iut, spell: Spelling) -> None:
     async def answer(asked: Exchange, value: Any) -> None:
-        await asked.raw(encode(value, SPELLINGS[spelling]))
+        await asked.raw(encode(value, spell))
 
     await conversation(iut, answer)
 
@@ -94,19 +105,38 @@ async def test_header_names(iut: Iut, spelling: str) -> None:
 @pytest.mark.parametrize("spelling", SPELLINGS)
 async def test_name_of_chunks(iut: Iut, spelling: str) -> None:
     """Transfer-Encoding means the same in any case, and so does its value."""
+    await _announcing_chunks(iut, SPELLINGS[spelling], "Chunked")
+
+
+async def _announcing_chunks(iut: Iut, spell: Spelling, coding: str) -> None:
     if not await iut.cached("reads chunks", lambda: _can_read_chunks(iut)):
         raise Inconclusive("this robot reads no chunks (http.chunked-answers)")
-    await _in_chunks(iut, 7, SPELLINGS[spelling], "Chunked")
+    await _in_chunks(iut, 7, spell, coding)
 
 
 @requirement("http.header-names")
 @pytest.mark.parametrize("spelling", SPELLINGS)
 async def test_name_of_connection(iut: Iut, spelling: str) -> None:
     """Connection means the same in any case: the robot does not use a closed connection."""
+    await _announcing_ends(iut, SPELLINGS[spelling])
 
+
+@requirement("robustness.trailing-blanks")
+@pytest.mark.parametrize("field", ["all", "chunks", "close"])
+async def test_trailing_blanks(iut: Iut, field: str) -> None:
+    """A blank at the end of header values changes nothing."""
+    if field == "chunks":
+        await _announcing_chunks(iut, _with_a_blank, "chunked")
+    elif field == "close":
+        await _announcing_ends(iut, _with_a_blank)
+    else:
+        await _in_spelling(iut, _with_a_blank)
+
+
+async def _announcing_ends(iut: Iut, spell: Spelling) -> None:
     async def answer(asked: Exchange, value: Any) -> None:
         headers = {**value["headers"], "connection": "close"}
-        await asked.raw(encode({**value, "headers": headers}, SPELLINGS[spelling]), ends=True)
+        await asked.raw(encode({**value, "headers": headers}, spell), ends=True)
 
     try:
         await conversation(iut, answer)
@@ -145,7 +175,7 @@ async def test_chunked(iut: Iut, size: int) -> None:
 
 
 async def _in_chunks(
-    iut: Iut, size: int, spell: Callable[[str, str], str] = title_case, coding: str = "chunked"
+    iut: Iut, size: int, spell: Spelling = title_case, coding: str = "chunked"
 ) -> None:
     """Send all answers in chunks of this size; `spell` writes the header field before them."""
 

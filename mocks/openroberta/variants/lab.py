@@ -274,11 +274,12 @@ class AnswersTheForeignWithoutAStatus(Lab):
 
 @variant("knows-addresses", of="token.links")
 class KnowsAddresses(Lab):
-    """Identifies a robot by its MAC address: a new registration ends the old one."""
+    """Ends the old registration of a MAC address that registers with another token."""
 
     def registered(self, token: str, data: Mapping[str, Any]) -> KnownRobot:
-        for other in list(self.robots.values()):
-            if other.data.get("macaddr") == data.get("macaddr") and other.token != token:
+        address = str(data.get("macaddr"))
+        for other in list(self.robots.values()) if ":" in address else ():
+            if other.data.get("macaddr") == address and other.token != token:
                 give(other.registrations, "abort", "abort")
                 self.robots.pop(other.token)
         return super().registered(token, data)

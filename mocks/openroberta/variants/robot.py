@@ -117,7 +117,7 @@ VARIANTS["http.persistence"] = {
     ),
 }
 
-VARIANTS["http.header-names"] = {
+VARIANTS["robustness.trailing-blanks"] = {
     "white-space-after-names": Variant(
         "Includes white space after the Filename in a program's name, as Python's library does.",
         before("heard", note("written", _name_to_the_end)),

@@ -117,6 +117,22 @@ class RobotsTester:
 
         return await self._found_out("pair succeeds", pairs_only_robot)
 
+    async def can_link(self) -> bool:
+        """Return True if the only robot of a fresh lab can be linked.
+
+        The link is tried once in a run.
+        """
+
+        async def links_only_robot() -> bool:
+            async with playing(self.iut) as other:
+                try:
+                    await other.robot().link()
+                except Violation:
+                    return False
+                return True
+
+        return await self._found_out("links", links_only_robot)
+
     async def run_operation(self, operation: str, **arguments: Any) -> Any:
         """Return the answer of an operation. Raises NotExercised if it is not offered."""
         return await self.instance.upper(operation, **arguments)

@@ -156,7 +156,19 @@ class Robot:
     async def linked_by(
         self, exchange: Exchange, requirement: str | None = "register.repeat"
     ) -> None:
-        """Let the user enter the token while this registration is held."""
+        """Let the user enter the token while this registration is held.
+
+        A failure without `requirement` violates the requirement under test, if a usual robot can be
+        linked.
+        """
+        try:
+            await self._linked_by(exchange, requirement)
+        except Violation as violation:
+            if requirement is None and not await self.tester.can_link():
+                violation.requirement = "register.repeat"
+            raise
+
+    async def _linked_by(self, exchange: Exchange, requirement: str | None) -> None:
         refused, left = 0, self.tester.iut.countdown("response")
         while not (entered := await self.tester.run_operation("pair", token=self.token)).ok:
             # The lab may not have read the registration yet; then it accepts the token later.

@@ -6,12 +6,12 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.openroberta.codec import Decoder, chunks, content, encode, response
 from mocks.deviations import Fault, Subtle, Table
-from mocks.openroberta.faults.lab.bases import commands, compressed, is_program, serves
+from mocks.openroberta.faults.lab.bases import commands, compressed, is_program, refuses, serves
 from mocks.openroberta.http import Served
 from mocks.openroberta.lab import Lab
-from mocks.steps import When, after, alter, before, call, instead, skip, then
+from mocks.steps import When, after, alter, before, call, instead, note, noted, skip, then
 
-AFTER_TWO = after(2)
+AFTER_ONE, AFTER_TWO = after(1), after(2)
 
 
 def header(pattern: bytes) -> When:
@@ -114,6 +114,10 @@ FAULTS["http.json"] = {
         "Answers with an array of an object at the end of push_hold.",
         instead("pushed", _array, commands("repeat")),
     ),
+    "ascii-only": Subtle(
+        "Refuses registrations with characters beyond ASCII.",
+        refuses(lambda _, data, served: not str(data).isascii()),
+    ),
 }
 
 FAULTS["http.paths"] = {
@@ -147,6 +151,18 @@ FAULTS["http.header-names"] = {
     ),
 }
 
+FAULTS["robustness.trailing-blanks"] = {
+    "blanks-after-lengths": Fault(
+        "Refuses a request with a blank after its Content-Length.",
+        instead("take", _refuse, header(rb"content-length:\s*\d+[ \t]")),
+    ),
+    "blanks-after-close": Subtle(
+        "Keeps a connection open if a blank follows the request to close it.",
+        instead("keeps", lambda *_: True, noted("blank")),
+        before("take", note("blank", header(rb"connection: close[ \t]"))),
+    ),
+}
+
 FAULTS["http.persistence"] = {
     "never-closes": Fault(
         "Never closes a connection, even if the robot asks for it.",
@@ -159,6 +175,10 @@ FAULTS["http.persistence"] = {
     "close-in-lower-case-only": Subtle(
         "Ignores the request to close a connection if it is not spelt in lower case.",
         instead("keeps", lambda *_: True, _keeps_capitals),
+    ),
+    "second-request-unanswered": Subtle(
+        "Answers only one request of a connection, and keeps it open.",
+        instead("take", _wait_for_the_end, lambda _, frame, served: AFTER_ONE(served)),
     ),
     "third-request-unanswered": Subtle(
         "Answers only two requests of a connection, and keeps it open.",

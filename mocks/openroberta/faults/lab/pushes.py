@@ -111,6 +111,10 @@ FAULTS["push.held"] = {
         "Answers pushes immediately after a program.",
         instead("push_time", lambda *_: 0.0, lambda _, robot: robot.program),
     ),
+}
+
+FAULTS["push.own-time"] = {
+    "first-push-at-once": Fault("Answers the first push immediately.", *held(0.0, nth(1))),
     "one-clock": Subtle(
         "Answers all pushes at the end of the first push's hold.",
         instead("push_time", _time_of_one_clock),

@@ -1,8 +1,9 @@
 """Faults of the lab in registrations, and in the links between tokens and robots."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from mocks.deviations import Fault, Subtle, Table
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.openroberta.faults.lab.bases import (
     REGISTERING,
     Marks,
@@ -155,6 +156,10 @@ FAULTS["register.repeat"] = {
             "welcome", lambda _, robot: give(robot.registrations, "download", "download"), nth(2)
         ),
     ),
+    "tokens-in-capitals": Subtle(
+        "Writes each entered token in capital letters.",
+        alter("pair", lambda _, token: token.upper()),
+    ),
     "one-waits-at-a-time": Subtle(
         "Forgets a waiting registration when the next robot registers.",
         before("registered", _forget_others),
@@ -223,6 +228,19 @@ FAULTS["token.links"] = {
         then("run", _wake_others),
     ),
 }
+
+
+@fault("knows-any-address", violates="token.links", subtle=True)
+class KnowsAnyAddress(Lab):
+    """Takes a robot with the macaddr of another robot for that robot, whatever its token."""
+
+    def registered(self, token: str, data: Mapping[str, Any]) -> KnownRobot:
+        for other in list(self.robots.values()):
+            if other.data.get("macaddr") == data.get("macaddr") and other.token != token:
+                give(other.registrations, "abort", "abort")
+                self.robots.pop(other.token)
+        return super().registered(token, data)
+
 
 FAULTS["token.before-programs"] = {
     "programs-for-all": Fault(
