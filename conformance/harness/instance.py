@@ -256,6 +256,12 @@ class Instance:
             return await self._await("response", accepting, "the IUT did not connect again")
         return None
 
+    def unreachable(self) -> contextlib.AbstractAsyncContextManager[None]:
+        """Refuse the connections of an IUT with a single channel over TCP, within the block."""
+        listener = self._listeners[""]
+        assert isinstance(listener, Listener)
+        return listener.refusing()
+
     async def takes_part(self) -> bool:
         """True if the IUT connects or sends to any address, or listens itself."""
 

@@ -9,7 +9,7 @@ import re
 import socket
 import ssl
 import struct
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -334,6 +334,17 @@ class Listener:
 
     async def accept(self) -> Link:
         return await self._accepted.get()
+
+    @contextlib.asynccontextmanager
+    async def refusing(self) -> AsyncIterator[None]:
+        """Refuse connections over TCP within the block, and keep the port."""
+        if self._server:
+            self._server.close()
+        with socket.socket() as bound:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(parse_address(self.address))
+            yield
+            self._server = await asyncio.start_server(self._accept, sock=bound.dup(), limit=CHUNK)
 
     async def close(self) -> None:
         if self._server:

@@ -8,7 +8,7 @@ Decoded forms:
 
 The names in `headers` are in lower case. A body that is a JSON object is `json`; any other body is
 `base64`. The body of a message with a Filename is always `base64`. An empty body has no member. The
-module `naming` gives each message its name.
+module `message_names` gives each message its name.
 
 HTTP allows many spellings of a message. `encode` writes a spelling that decodes to the same value,
 except for the content length.

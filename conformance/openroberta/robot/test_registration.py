@@ -242,3 +242,16 @@ async def test_lab_gone(iut: Iut) -> None:
             push = await tester.next("Push", "Register", within=RESTART, after=lost)
         await push.command("repeat")
         await tester.next("Push", within=RESTART)
+
+
+@requirement("robustness.lost-answers")
+async def test_lab_unreachable(iut: Iut) -> None:
+    """A robot whose lab refuses connections goes on when the lab is back."""
+    async with playing(iut) as tester:
+        await tester.repeats(await tester.link(), 1)
+        async with tester.unreachable():
+            await tester.wait_for(*POLLING, within=tester.seconds("response"))
+        lost = f"a lab that refused connections for {tester.seconds('response'):g} s"
+        push = await tester.next("Push", "Register", within=RESTART, after=lost)
+        await push.command("repeat")
+        await tester.next("Push", within=RESTART)

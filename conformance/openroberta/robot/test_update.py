@@ -54,7 +54,7 @@ async def test_all_files(iut: Iut) -> None:
         for _ in range(2):
             start = len(tester.others)
             await update_robot(tester, push)
-            following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
+            following = await tester.after_files(*POLLING)
             files = [entry for entry in tester.others[start:] if entry.name == "UpdateRequest"]
             fetched = [entry.message.value["path"] for entry in files]
             missing = [path for path in paths if message_names.UPDATE + path not in fetched]
@@ -81,7 +81,7 @@ async def test_stops_pushing(iut: Iut) -> None:
         push = await tester.link()
         for _ in range(2):
             await update_robot(tester, push)
-            following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
+            following = await tester.after_files(*POLLING)
             if following is None:
                 return
             if following.name != "Register":

@@ -105,6 +105,15 @@ def _lose_voltage(robot: Robot, cmd: str) -> None:
     robot.battery = f"{float(robot.battery) - 0.001:.3f}"
 
 
+def _measured_voltage(robot: Robot, told: dict[str, Any]) -> str:
+    """Return the voltage that was measured at most 0.5 s ago."""
+    now = asyncio.get_running_loop().time()
+    if now - vars(robot).get("measured_at", 0.0) > 0.5:
+        vars(robot).update(measured_at=now, voltage=robot.battery)
+    voltage: str = vars(robot)["voltage"]
+    return voltage
+
+
 VARIANTS = Table(Robot)
 
 VARIANTS["http.persistence"] = {
@@ -196,6 +205,9 @@ VARIANTS["push.fresh"] = {
         returning(
             "data", lambda told: {**told, "robot": told["brickname"], "brickname": told["robot"]}
         ),
+    ),
+    "measures-now-and-then": Variant(
+        "Measures its voltage at most each 0.5 s.", members(battery=_measured_voltage)
     ),
     "battery-sinks": Variant(
         "Has a battery that loses voltage with each request.", then("data", _lose_voltage)
@@ -364,6 +376,20 @@ class PushesAllTheTime(Robot):
         for caller in callers:
             await caller.close()
         return next(iter(answered)).result()
+
+
+@variant("installs-each-file", of="update.all-files")
+class InstallsEachFile(Robot):
+    """Installs each file of an update for 0.8 s before it fetches the next file."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        if value["path"].startswith(message_names.UPDATE):
+            await asyncio.sleep(0.8)
+        return answer
+
+    def updates(self) -> tuple[str, ...]:
+        return "v1/firmware", *super().updates()
 
 
 @variant("waits-longer-each-time", of="robustness.no-storm")

@@ -34,6 +34,7 @@ _PARTS = ("/download", "/pushcmd")  # parts of the path: for programs, and for a
 _MAX_CONNECTIONS = 1000  # connections that the tester accepts; far above the number in any test
 _MAX_REFUSED = 20  # requests before a registration; a robot that was started by hand sends few
 _NO_TIMEOUT = 3600.0  # seconds; longer than any session of a test
+_IDLE = 0.4  # seconds without a request after which the test counts as idle, as in a session
 _FILE = b"PK\x05\x06" + bytes(18)  # an empty ZIP archive
 
 
@@ -60,6 +61,8 @@ class LabTester:
         self._cursor = 0
         self._unreadable: float | None = None
         """Time of the last bytes that are not HTTP. The rest of their connection is not decoded."""
+        self._heard = 0.0
+        """Time of the latest request."""
         self._astray: float | None = None
         """Time since which the robot sends requests to wrong paths only."""
         self._news = asyncio.Event()
@@ -216,6 +219,18 @@ class LabTester:
             if not await self._await(left):
                 return None
 
+    async def after_files(self, *names: str) -> Exchange | None:
+        """Return the next request with one of these names after the files of an update.
+
+        Returns None if no request comes within the response time. Each request for a file starts
+        this time again, because a robot can install one file before it fetches the next.
+        """
+        while True:
+            files = len(self.others)
+            found = await self.wait_for(*names, within=self.seconds("response"))
+            if found or len(self.others) == files:
+                return found
+
     async def other(self, *names: str, within: float, start: int = 0) -> Exchange | None:
         """Return the first other request with one of these names, starting at index `start`."""
         left = countdown_from(within)
@@ -251,8 +266,10 @@ class LabTester:
         if left <= 0 or (process and process.exit and not self._open()):
             return False
         self._news.clear()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(min(left, 0.2) if process else left):
+        # A session counts as idle itself while its connection is open.
+        idle = bool(self._heard) and self._loop.time() > self._heard + _IDLE and not self._open()
+        with contextlib.suppress(TimeoutError), self.iut.testbed.timeouts.count_as_idle(idle):
+            async with asyncio.timeout(min(left, 0.2) if process or not idle else left):
                 await self._news.wait()
         return True
 
@@ -336,6 +353,14 @@ class LabTester:
 
     # Connections
 
+    @contextlib.asynccontextmanager
+    async def unreachable(self) -> AsyncIterator[None]:
+        """Close all connections, and refuse further ones within the block."""
+        async with self.instance.unreachable():
+            for session in self.iut.sessions:
+                await session.close()
+            yield
+
     async def accept(self, connections: contextlib.AsyncExitStack) -> None:
         """Accept the robot's connections until the task is cancelled."""
         async with asyncio.TaskGroup() as group:
@@ -369,6 +394,7 @@ class LabTester:
         self._news.set()
 
     async def _take(self, asked: Exchange) -> None:
+        self._heard = asked.at
         if asked.name in POLLING:
             self._astray = None
             held = (other for other in self.asked if other.name == asked.name == "Push")

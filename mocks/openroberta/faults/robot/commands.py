@@ -1,14 +1,20 @@
 """Faults of the robot in its reaction to commands and errors."""
 
+from typing import Any
+
 from conformance.codec import Frame
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.openroberta.faults.robot.bases import ASKS_COMMAND, answered, said
+from mocks.openroberta.faults.robot.bases import ASKS_COMMAND, answered, calls, said
+from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import COMMANDS, Robot
 from mocks.steps import (
+    Change,
+    Function,
     When,
     after,
     before,
     die,
+    exit_process,
     having,
     instead,
     note,
@@ -21,6 +27,14 @@ from mocks.steps import (
 
 REFUSED = answered(lambda answer: answer.name == "Refusal")
 CONFIGURATION = When(lambda _, command: command == "configuration")
+
+
+async def _open_or_exit(usual: Function, caller: Caller) -> Any:
+    try:
+        return await usual(caller)
+    except ConnectionRefusedError:
+        exit_process()
+
 
 FAULTS = Table(Robot)
 
@@ -66,6 +80,9 @@ FAULTS["robustness.lost-answers"] = {
     "unavailable-ends": Subtle(
         "Crashes after an answer with status 503.",
         before("command", die, answered(lambda a: a.value and a.value.get("status") == 503)),
+    ),
+    "refused-ends": Subtle(
+        "Exits if its lab refuses a connection.", calls(Change("open", _open_or_exit))
     ),
     "dies-of-no-http": Subtle(
         "Crashes after an answer that is not HTTP.",

@@ -158,6 +158,23 @@ class RegistersTwice(Robot):
         return command
 
 
+@fault("pushes-on-a-timer", violates="push.one-at-a-time", subtle=True)
+class PushesOnATimer(Robot):
+    """Pushes each 0.2 s, also while its pushes are unanswered."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if value.get("json", {}).get("cmd") != "push" or value["path"] != message_names.PUSHCMD:
+            return await super().ask(value, patience)
+        asked = set[asyncio.Task[Frame | None]]()
+        answered = set[asyncio.Task[Frame | None]]()
+        while not answered:
+            asked.add(asyncio.create_task(self.make_caller().ask(value, patience)))
+            answered, _ = await asyncio.wait(
+                asked, timeout=0.2, return_when=asyncio.FIRST_COMPLETED
+            )
+        return answered.pop().result()
+
+
 @fault("pushes-ahead", violates="push.one-at-a-time")
 class PushesAhead(Robot):
     """Sends six pushes at the same time, from its fourth push on. Follows only one answer."""
