@@ -28,6 +28,7 @@ _SHORT = 512  # bytes; only a shorter beginning is searched for a length of two 
 DEEP = 100  # levels of lists; a robot whose limbs are nested in one another needs about 30
 
 TOO_DEEP, TRUNCATED = "TooDeep", "Truncated"
+_SERVER = "server"  # the party that sends perceptors and states
 
 _TOO_MANY = "the length counts {} bytes too many: the text ends earlier"
 _TOO_FEW = "the length counts too few bytes: the text continues after them"
@@ -77,12 +78,15 @@ def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
     return (found[0] + LENGTH.size, found[1] + LENGTH.size) if found else None
 
 
-def name_of(value: list[Expression]) -> str:
-    """Return the name of a decoded message, derived from its structure and its first words."""
+def name_of(value: list[Expression], sender: str = "") -> str:
+    """Return the name of a decoded message, derived from its structure and its first words.
+
+    A server sends neither commands nor effectors, but perceptors can have the same words.
+    """
     if not value:
         return "Empty"
     if _begins_a_state(value):
-        return _name_of_state(value)
+        return _name_of_state(value, sender)
     names = [item[0] for item in value if isinstance(item, list) and item]
     for item in value:
         if isinstance(item, list) and item[:1] == ["time"] and isinstance(item[-1], list):
@@ -92,13 +96,15 @@ def name_of(value: list[Expression]) -> str:
     words = {name for name in names if isinstance(name, str)}
     if "scene" in words:
         return "Scene"
-    if words & COMMANDS or value == [["init"]]:
+    if sender != _SERVER and (words & COMMANDS or value == [["init"]]):
         return "Commands"
     if words & _PERCEPTORS:
         return "Perceptors"
     if "ack" in words:
         return "Ack"
-    return "Effectors" if any(map(_EFFECTOR.fullmatch, words)) else "Expressions"
+    if sender != _SERVER and any(map(_EFFECTOR.fullmatch, words)):
+        return "Effectors"
+    return "Expressions"
 
 
 def label(message: str, value: Any) -> str:
@@ -121,10 +127,11 @@ def _begins_a_state(value: list[Expression]) -> bool:
     return isinstance(first, list) and isinstance(first[0], list)
 
 
-def _name_of_state(value: list[Expression]) -> str:
+def _name_of_state(value: list[Expression], sender: str) -> str:
     """Distinguish environment information, a game state, and commands wrapped in an extra list."""
     names = [item[0] for item in value[0] if isinstance(item, list) and item]
-    if len(value) == 1 and any(name in COMMANDS and name != "time" for name in names if _is(name)):
+    wrapped = len(value) == 1 and sender != _SERVER
+    if wrapped and any(name in COMMANDS and name != "time" for name in names if _is(name)):
         return "Commands"
     if any(name in ENVIRONMENT_KEYS for name in names if _is(name)):
         return "Environment"
@@ -139,11 +146,13 @@ def _is(name: Expression) -> bool:
 class Decoder:
     """Decodes the stream of one direction of one session.
 
-    `lost` is the reason why decoding has stopped, or empty.
+    `lost` is the reason why decoding has stopped, or empty. `sender` is the party whose messages
+    are decoded, or empty if it is unknown.
     """
 
-    def __init__(self, limit: int = LIMIT) -> None:
+    def __init__(self, limit: int = LIMIT, sender: str = "") -> None:
         self._limit = limit
+        self._sender = sender
         self._held = bytearray()
         self._wanted = LENGTH.size
         self._torn = False  # the latest text was malformed
@@ -167,7 +176,8 @@ class Decoder:
             if end > len(self._held):
                 frames += self._lose(at, why_two_byte_length(self._held[at : at + 512]))
                 break
-            frames.append(_frame(bytes(self._held[at:end]), bytes(self._held[end : end + 1])))
+            following = bytes(self._held[end : end + 1])
+            frames.append(_frame(bytes(self._held[at:end]), following, self._sender))
             self._torn = frames[-1].requirement == _TEXT
             at = end
             self._wanted = LENGTH.size
@@ -190,11 +200,17 @@ class Decoder:
         announced = LENGTH.unpack_from(raw)[0] if len(raw) >= LENGTH.size else None
         came = max(len(raw) - LENGTH.size, 0)
         if announced == came + LENGTH.size and (value := _whole(raw[LENGTH.size :])):
-            return [Frame(raw, name_of(value), value, _TOO_MANY.format(LENGTH.size), _PREFIX)]
+            name = name_of(value, self._sender)
+            return [Frame(raw, name, value, _TOO_MANY.format(LENGTH.size), _PREFIX)]
         return [Frame(raw, TRUNCATED, {"announced": announced, "came": came})]
 
 
-def _frame(raw: bytes, following: bytes) -> Frame:
+def decoder(party: str) -> Decoder:
+    """Return a decoder for the messages of one party."""
+    return Decoder(sender=party)
+
+
+def _frame(raw: bytes, following: bytes, sender: str) -> Frame:
     payload = raw[LENGTH.size :]
     if b"\0" in payload and (why := why_counted_wrongly(payload)):
         return Frame(raw, error=why, requirement=_PREFIX)
@@ -221,7 +237,7 @@ def _frame(raw: bytes, following: bytes) -> Frame:
     if value and isinstance(value[0], list) and value[0][:1] in (["RSG"], ["RDS"]):
         why = f"the message begins with a scene graph and has no state: {_quote(payload)}"
         return Frame(raw, error=why, requirement="state.structure")
-    return Frame(raw, name_of(value), value)
+    return Frame(raw, name_of(value, sender), value)
 
 
 def _whole(payload: bytes) -> list[Expression]:

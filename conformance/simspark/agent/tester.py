@@ -365,7 +365,7 @@ async def habit(iut: Iut) -> Habit:
 
 async def _observe(iut: Iut) -> Habit:
     async with connect_agent(iut, observed=False) as tester:
-        # An agent can act once, and then not again.
+        # An agent can act once, for example beam to its place, and then wait for the kick-off.
         acts = True
         for _ in range(ACTIONS):
             acts = acts and await tester.wait_for_action(20) is not None

@@ -42,9 +42,8 @@ async def _play_training(iut: Iut) -> None:
     async with introduce_monitor(iut) as tester:
         session, connections = tester.session, tester.connections
         await tester.tick(3)
-        for mode in ("KickOff_Left", "PlayOn", "Goal_Right", "GameOver"):
-            await tester.tick(more=f"(play_mode {messages.MODES.index(mode)})")
-            await tester.tick(19)
+        for mode in ("KickOff_Left", "PlayOn", "Goal_Right"):
+            await _show_mode(tester, mode)
         answers: dict[str, str] = {}
         with contextlib.suppress(NotExercised):
             for word, text in EACH.items():
@@ -52,11 +51,21 @@ async def _play_training(iut: Iut) -> None:
                 answers[word] = "" if answer.ok else str(answer.error or "the operation failed")
                 await tester.tick()
         await (_wait_for_messages(tester, len(answers)) if answers else _wait_quietly(session))
+        # A monitor can leave at the end of the game.
+        with contextlib.suppress(Violation):
+            await _show_mode(tester, "GameOver")
+        await session.assert_alive("the end of the game")
         await _judge_unfinished(connections)
         iut.facts["training"] = connections
         iut.facts["sent"] = _words(connections)
         iut.facts["asked for"] = answers
         iut.facts["spoiled"] = any(each.judge.spoiled for each in connections.sessions)
+
+
+async def _show_mode(tester: Tester, mode: str) -> None:
+    """Send 20 states with a play mode."""
+    await tester.tick(more=f"(play_mode {messages.MODES.index(mode)})")
+    await tester.tick(19)
 
 
 async def _wait_quietly(session: Session) -> None:

@@ -143,9 +143,9 @@ class Tester:
     ) -> None:
         """Raise Violation unless the monitor reports these values; numbers with a tolerance.
 
-        `requirement` is the requirement to blame; the default is that of the test. Once the monitor
-        reports the time, it must report the values named by `timed` within the time `quiet`. Values
-        that its states do not contain are not required.
+        `requirement` is the requirement to blame; the default is that of the test. After the time,
+        the monitor has the response time to report the values named by `timed`. Values that its
+        states do not contain are not required.
 
         Raises NotExercised if the states contain none of the values, or if there is no operation
         `state`.
@@ -214,10 +214,10 @@ class Tester:
             }
             in_time = "time" in reported_names(self.session) and wrong.keys() <= {*timed}
             taken = (taken or self.session.now) if in_time else None
-            over = taken is not None and self.session.now > taken + quiet
+            over = taken is not None and self.session.now > taken + response
             return not wrong or over or self.closed
 
-        quiet = self.session.seconds("quiet")
+        response = self.session.seconds("response")
         await self.session.poll_until(is_decided, f"the {what} known", "response", requirement)
         return wrong
 

@@ -353,12 +353,15 @@ async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
             if "PlayOn" in modes:
                 await watch.play()
             state, now = dict(watch.view.state), watch.view.play_mode
+            half = watch.view.parameter("RuleHalfTime", 300.0)
+            # The clock itself cannot reach a time that is half of a half away.
+            time = round((watch.view.clock + half / 2) % half)
             other_modes = {modes[-1], *(mode for mode in modes if mode.startswith("KickOff_R"))} - {
                 now
             }
             commands = (
                 "(score (left 7)(right 8))",
-                "(time 77)",
+                f"(time {time})",
                 "(kickOff Right)",
                 f"(playMode {modes[-1]})",
                 "((score (left 7)(right 8)))",
@@ -369,7 +372,7 @@ async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
                 lambda view: (
                     view.value("score_left") == 7
                     or view.play_mode in other_modes
-                    or 77 <= view.clock < 90
+                    or time <= view.clock < time + half / 8
                 ),
                 2 * watch.session.seconds("quiet"),
             )

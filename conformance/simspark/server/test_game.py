@@ -19,13 +19,16 @@ OTHERS = ("(time 30)", "(kickOff Right)", "(playMode PlayOn)", "(dropBall)", "(b
 
 @requirement("play-mode.set")
 async def test_every_play_mode(iut: Iut) -> None:
-    """Each play mode of the list can be set, and its index shows."""
+    """Each play mode of the list can be set, and its index shows.
+
+    A play mode that a rule soon ends is left out.
+    """
     async with watch_server(iut) as watch:
         if "PlayOn" in watch.view.play_modes:
             await watch.play()
         # Commands can be without effect after the end of the game, so GameOver comes last.
-        modes = sorted(enumerate(watch.view.play_modes), key=lambda item: item[1] == "GameOver")
-        for index, mode in modes:
+        for mode in sorted(watch.lasting_modes, key="GameOver".__eq__):
+            index = watch.view.play_modes.index(mode)
             await watch.command(f"(playMode {mode})")
             await watch.wait_until(
                 lambda view, index=index: view.value("play_mode") == index,  # type: ignore[misc]
@@ -39,20 +42,25 @@ async def test_case_of_play_modes(iut: Iut) -> None:
     """A play mode with a wrong case or a wrong letter count changes nothing."""
     async with watch_server(iut) as watch:
         modes = watch.view.play_modes
-        for stays in modes[:1] + [mode for mode in modes[1:] if mode == "PlayOn"]:
+        for stays in watch.lasting_modes[:1] + [mode for mode in modes[1:] if mode == "PlayOn"]:
             await watch.play(stays)
             others = [mode for mode in modes[1:4] + modes[-2:] if mode != stays]
+            if stays == "BeforeKickOff":
+                # Meanwhile a rule can start the game.
+                others = [mode for mode in others if mode in modes[-2:]]
             wrong = [
                 text
                 for mode in others
                 for text in (mode.lower(), mode.upper(), mode.swapcase(), mode[:-1], f"{mode}s")
                 if text not in modes
             ]
-            index = watch.view.value("play_mode")
+            wanted = (
+                others if stays == "BeforeKickOff" else [mode for mode in modes if mode != stays]
+            )
             for text in wrong:
                 await watch.command(f"(playMode {text})")
             stayed = await watch.is_still_false(
-                lambda view, index=index: view.value("play_mode") != index,  # type: ignore[misc]
+                lambda view, wanted=wanted: view.play_mode in wanted,  # type: ignore[misc]
                 2 * watch.session.seconds("quiet"),
             )
             check(

@@ -126,6 +126,21 @@ VARIANTS["robustness.odd-perceptors"] = {
 }
 
 
+@variant("beams-once", of="frame.segmentation")
+class BeamsOnce(Agent):
+    """Beams once after its init, and acts only during the game. It keeps no hinges."""
+
+    def act(self) -> None:
+        if not vars(self).get("beamed"):
+            vars(self)["beamed"] = True
+            self.send("(beam -2 1 0)")
+        elif self.game.get("pm") == ["PlayOn"]:
+            super().act()
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+
 @variant("in-one-message", of="agents.init-second")
 class InOneMessage(Agent):
     """Sends scene and init in one message."""

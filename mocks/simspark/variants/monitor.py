@@ -1,5 +1,6 @@
 """Lawful variants of the monitor."""
 
+import asyncio
 import re
 from typing import Any
 
@@ -149,6 +150,30 @@ VARIANTS["text.white-space"] = {
         "Writes blanks and line ends at all places where they have no meaning.", writes(spaced)
     ),
 }
+
+
+@variant("redraws-scores", of="monitors.understood")
+class RedrawsScores(Monitor):
+    """Shows the time immediately, and redraws the score each 0.4 s."""
+
+    drawn: tuple[float, dict[str, Any]] = 0.0, {}
+
+    def state(self) -> dict[str, Any]:
+        known = super().state()
+        now = asyncio.get_running_loop().time()
+        if now > self.drawn[0] + 0.4:
+            self.drawn = now, {name: known[name] for name in ("score_left", "score_right")}
+        return known | self.drawn[1]
+
+
+@variant("leaves-after-the-game", of="monitors.understood")
+class LeavesAfterTheGame(Monitor):
+    """Exits in order when the play mode becomes GameOver."""
+
+    def take_state(self, frame: Frame) -> None:
+        super().take_state(frame)
+        if self.view.play_mode == "GameOver":
+            self.close()
 
 
 @variant("commands-beside", of="trainer.known-commands")

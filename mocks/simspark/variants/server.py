@@ -16,7 +16,7 @@ from mocks.simspark.robot import BY_EFFECTOR, PARTS, Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
 from mocks.simspark.variants.bases import has
-from mocks.steps import alter, before, instead, noted, only, put, returning, skip, then
+from mocks.steps import alter, before, call, instead, noted, only, put, returning, skip, then
 
 BEFORE_AND_AFTER = ("BeforeKickOff", "GameOver")
 LEAST = -(1 << 31)
@@ -28,6 +28,17 @@ PLAIN = re.compile(r"-?[0-9]+([.][0-9]+)?")
 def _with_small_field(_: Server, usual: Settings) -> Settings:
     field = replace(usual.environment, FieldLength=18, FieldWidth=12, FreeKickDistance=1.3)
     return replace(usual, environment=field)
+
+
+def _with_wait(usual: Settings, seconds: float) -> Settings:
+    return replace(usual, environment=replace(usual.environment, WaitBeforeKickOff=seconds))
+
+
+def _is_due(server: Server) -> bool:
+    """Return True if the wait before the kick-off is over, with or without agents."""
+    world = server.world
+    wait = world.settings.environment.WaitBeforeKickOff
+    return world.mode == "BeforeKickOff" and world.now - world.since >= wait
 
 
 def _other_name(_: Server, agent: Agent, robot: Robot, word: str, values: list[Any]) -> Any:
@@ -131,7 +142,31 @@ VARIANTS["agents.joints"] = {
     ),
 }
 
+VARIANTS["play-mode.set"] = {
+    "starts-at-once": Variant(
+        "Starts the game at once, without any wait before the kick-off.",
+        alter("__init__", lambda _, usual: _with_wait(usual, 0.0)),
+        then("__init__", call("kick_off", "left")),
+        before("judge", call("kick_off", "left"), _is_due),
+    ),
+}
+
+VARIANTS["play-mode.case"] = {
+    "starts-soon": Variant(
+        "Starts the game after a wait of 0.5 s before the kick-off.",
+        alter("__init__", lambda _, usual: _with_wait(usual, 0.5)),
+        before("judge", call("kick_off", "left"), _is_due),
+    ),
+}
+
 VARIANTS["agents.perceptors"] = {
+    "bare-times": Variant(
+        "Writes the time as a plain number, and has a perceptor for the ball.",
+        returning(
+            "perceptors",
+            lambda text: re.sub(r"\(time \(now ([^)]*)\)\)", r"(time \1)(ball 1 2)", text),
+        ),
+    ),
     "no-game-state": Variant(
         "Has no perceptor GS, so agents do not receive their number and side.",
         instead("perceive_game", lambda *_: ""),

@@ -24,6 +24,14 @@ CLOSE = 0.3  # metres; an object this near is at its place: it can begin to fall
 STILL = ("BeforeKickOff", "GameOver")
 """The play modes before and after the game. Source: Environment Information Message."""
 
+_ENDS = {
+    "BeforeKickOff": "WaitBeforeKickOff",
+    "Goal_Left": "RuleGoalPauseTime",
+    "Goal_Right": "RuleGoalPauseTime",
+}
+"""The parameter that gives the seconds until a rule ends a play mode."""
+_SHOWN = 2  # periods of states; in this time a state shows a play mode
+
 KEEPS_SENDING = "monitors.keeps-sending"
 COMMANDS = "monitors.commands"
 
@@ -243,14 +251,26 @@ class Watch:
             then=lambda view: view.play_mode != before or mode == before,
         )
 
+    @property
+    def lasting_modes(self) -> list[str]:
+        """The play modes without those that a rule ends before a state can show them."""
+        shown = _SHOWN * self.session.seconds("monitor")
+        return [
+            mode
+            for mode in self.view.play_modes
+            if self.view.parameter(_ENDS.get(mode, ""), shown) >= shown
+        ]
+
     async def begin(self) -> None:
         """Let the game begin, if the server has the usual play modes.
 
-        Commands can be without effect before and after the game, so tests command during the game.
+        Commands can be without effect before and after the game, and during a kick-off, so tests
+        command during the game.
         If the server ignores the command, later sessions do not send it.
         """
-        waits = self.view.play_mode in (None, *STILL) and "PlayOn" in self.view.play_modes
-        if waits and self._memory.get("the game begins", True):
+        mode = self.view.play_mode
+        waits = mode in (None, *STILL) or mode.lower().startswith("kickoff")
+        if waits and "PlayOn" in self.view.play_modes and self._memory.get("the game begins", True):
             try:
                 await self.play()
             except Violation:
