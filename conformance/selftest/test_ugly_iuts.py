@@ -38,7 +38,7 @@ def test_dies_after_the_handshake(place: Place) -> None:
     [("os.kill(os.getpid(), 11)", "was killed by SIGSEGV"), ("sys.exit(139)", "as after SIGSEGV")],
 )
 def test_dies_after_its_last_event(place: Place, death: str, how: str) -> None:
-    """No requirement is about such a crash, but the user is told."""
+    """No requirement is about such a crash, but the headline reports it."""
     told = "next(lines); say(HELLO, SIGNATURE, 'Ready')"
     source = f"lines = commands(); {told}; next(lines); say('Exited'); {death}"
     done = run_test(place, source, "-k", "stream_is_closed")
