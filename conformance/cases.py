@@ -91,8 +91,8 @@ async def compared(
             raise Inconclusive(f"{also}, also in the plain form ({known})") from None
         # If only the plain form is readable, the unusual form explains the bytes that came.
         violation.explains = violation.explains or not iut.sessions[-1].judge.spoiled
-        # The unusual form is also the reason for the end of its session.
-        if violation.session:
+        # The unusual form is also the reason for the end of its session, but excuses no crash.
+        if violation.session and not violation.session.crash:
             violation.session.excuse_end()
         raise
 

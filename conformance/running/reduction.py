@@ -24,6 +24,7 @@ from conformance.session import Session
 from conformance.wire import CLOSE, NOISE, PART
 
 REPLAYS = 40  # replays of one reduction; 20 suffice for 1000 messages with one culprit
+CONTROLS = 5  # of them: replays that are kept for the controls at the end
 REPLAY_TIME = 2.0  # seconds that a replay can take after its latest connection
 _REPLY_TIME = 0.3  # seconds to wait for a message, if the IUT sent a message here in the session
 _MIN_END_TIME = 0.3  # seconds to wait for the end after the last message, at least
@@ -304,20 +305,26 @@ class Reduction:
         self.latest = played.sessions
         return True
 
+    async def _is_enough(self, steps: Sequence[Step]) -> bool:
+        """True if these steps end the session, too; False if only the controls are left."""
+        return self.replays < REPLAYS - CONTROLS and await self._does_end(steps)
+
     async def smallest_session(self, opening: int) -> Sequence[Step]:
-        """The smallest session whose last step ends it; empty if the controls do not agree.
+        """A small session whose last step ends it; empty if the controls do not agree.
+
+        The session is the smallest one if the replays suffice.
 
         ``opening`` is the number of first steps that a smoke session also has.
         """
         steps, whole_opening = self._subject.steps, opening
         if not steps or not await self._does_end(steps):
             return ()
-        if opening and await self._does_end(steps[:opening]):
+        if opening and await self._is_enough(steps[:opening]):
             steps, opening = steps[:opening], 0
         length = await self._shortest_prefix(steps, opening)
         before, culprit = [*steps[:opening]], steps[length - 1]
         context = [*steps[opening : length - 1]]
-        if not context or not await self._does_end([*before, culprit]):
+        if not context or not await self._is_enough([*before, culprit]):
             before = [*before, *await self._needed_steps(before, context, culprit)]
         smallest = [*before, culprit]
         if not (await self._does_end(smallest) and await self._does_end(smallest)):
@@ -325,7 +332,7 @@ class Reduction:
         if not before:
             return smallest
         latest = self.latest
-        if await self._does_end(before):
+        if self.replays >= REPLAYS or await self._does_end(before):
             return ()
         if not self._patient and before[-1].left > _MIN_END_TIME:
             self._patient = True
@@ -341,7 +348,7 @@ class Reduction:
         """
         ends, jump = len(steps), 1
         while ends - jump > continues:
-            if await self._does_end(steps[: ends - jump]):
+            if await self._is_enough(steps[: ends - jump]):
                 ends -= jump
                 jump *= 2
             else:
@@ -349,7 +356,7 @@ class Reduction:
                 break
         while ends - continues > 1:
             middle = (ends + continues) // 2
-            if await self._does_end(steps[:middle]):
+            if await self._is_enough(steps[:middle]):
                 ends = middle
             else:
                 continues = middle
@@ -364,7 +371,7 @@ class Reduction:
             place = 0
             while place < len(needed):
                 fewer = [*needed[:place], *needed[place + size :]]
-                if await self._does_end([*opening, *fewer, culprit]):
+                if await self._is_enough([*opening, *fewer, culprit]):
                     needed = fewer
                 else:
                     place += size
