@@ -24,6 +24,10 @@ from conformance.verdicts import NotExercised, Unreachable
 LOOPBACK = "127.0.0.1"
 TIME_ZONE = "Asia/Kolkata"
 """The time zone of an IUT, far from UTC, so that a confusion of local time and UTC shows."""
+LINGERS = (
+    ": an earlier connection keeps the port for a minute. Let the IUT set SO_REUSEADDR, or give it "
+    "another port for each start ({port})"
+)
 SLOW = "if it starts slowly, --timing startup=SECONDS gives it more time"
 _POLL = 0.005  # seconds between two attempts to connect to a starting server
 _MAX_FOLDER = 70  # bytes; the path of a unix socket in a longer folder would exceed 108 bytes
@@ -194,7 +198,8 @@ class Instance:
     async def _reserve(self, channel: str, address: str) -> str:
         if self.serves:
             if self._fixed_addresses() and not await self._is_freed(address):
-                raise Unreachable(f"{address} is already in use, so the IUT cannot use it")
+                why = LINGERS if links.is_lingering(address) else ""
+                raise Unreachable(f"{address} is already in use, so the IUT cannot use it{why}")
             self._addresses[channel] = address
             return address
         try:

@@ -22,6 +22,7 @@ _NARROW, _SEGMENT = 1024, 128
 # below /proc/net; the key is True for datagrams
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}
 _LISTENS = "0A"  # state of a listening socket in the tables of TCP
+_TIME_WAIT = "06"  # state of a connection that has ended, and still keeps its port
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # linger of 0 s, which turns a close into a reset
 # connections that wait to be accepted: more than a test asks for at a time. Linux answers further
 # ones with SYN cookies, and can then lose the first bytes that they carry.
@@ -365,12 +366,21 @@ def is_served(address: str, datagrams: bool = False) -> bool:
     where = parse_address(address)
     if isinstance(where, str):
         return os.path.exists(where)
+    states = _states_at(where[1], datagrams)
+    return states is None or (bool(states) if datagrams else _LISTENS in states)
+
+
+def is_lingering(address: str) -> bool:
+    """True if an ended TCP connection still keeps the port of an address."""
+    where = parse_address(address)
+    return not isinstance(where, str) and _TIME_WAIT in (_states_at(where[1]) or ())
+
+
+def _states_at(port: int, datagrams: bool = False) -> set[str] | None:
+    """The states of all sockets with this local port; None if the system has no tables."""
     tables = [path for name in _TABLES[datagrams] if (path := Path("/proc/net") / name).is_file()]
-    ending = f":{where[1]:04X}"
     rows = (line.split() for table in tables for line in table.read_text("ascii").splitlines()[1:])
-    return not tables or any(
-        row[1].endswith(ending) and (datagrams or row[3] == _LISTENS) for row in rows
-    )
+    return {row[3] for row in rows if row[1].endswith(f":{port:04X}")} if tables else None
 
 
 def free_port(kind: int = socket.SOCK_STREAM) -> int:
@@ -385,12 +395,14 @@ def is_free(address: str, kind: int | None) -> bool:
     where = parse_address(address)
     if isinstance(where, str) or kind is None:
         return True
-    with socket.socket(type=kind) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(kind == socket.SOCK_STREAM))
-        try:
-            probe.bind(where)
-        except OSError:
-            return False
+    try:
+        family, *_, exact = socket.getaddrinfo(*where, type=kind)[0]
+        with socket.socket(family, kind) as probe:
+            reuse = int(kind == socket.SOCK_STREAM)
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+            probe.bind(exact)
+    except OSError as error:
+        return error.errno != errno.EADDRINUSE
     return True
 
 

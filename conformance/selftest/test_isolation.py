@@ -206,7 +206,7 @@ def test_a_late_end_is_not_blamed_on_a_later_message() -> None:
 
 
 def test_replays_have_a_budget() -> None:
-    """A session of which every message is needed stays as it is; the controls are played."""
+    """A session of which every message is needed stays whole; the controls are played."""
     labels = [f"m{number}" for number in range(200)]
     experiments, [found] = alone(lambda sent: sent == labels, *labels)
     assert found.label == "m199"

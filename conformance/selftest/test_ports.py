@@ -1,6 +1,7 @@
 """The ports at which IUTs must listen, or to which they must connect."""
 
 import asyncio
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -38,3 +39,23 @@ def test_where_one_connects_nobody_else_is_to_listen(monkeypatch: pytest.MonkeyP
 
     taken, other = asyncio.run(connects())
     assert taken != other
+
+
+@pytest.mark.parametrize(("family", "host"), [("AF_INET", "127.0.0.1"), ("AF_INET6", "::1")])
+def test_an_address_is_free_until_it_is_used(family: str, host: str) -> None:
+    with socket.socket(getattr(socket, family)) as server:
+        server.bind((host, 0))
+        address = f"[{host}]:{server.getsockname()[1]}"
+        server.listen()
+        assert not links.is_free(address, socket.SOCK_STREAM)
+    assert links.is_free(address, socket.SOCK_STREAM)
+
+
+def test_an_ended_connection_keeps_the_port_of_its_server() -> None:
+    """The side that closes first keeps its port, and not every server sets SO_REUSEADDR."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        assert not links.is_lingering(address)
+        with socket.create_connection(server.getsockname()):
+            server.accept()[0].close()
+    assert links.is_lingering(address)
