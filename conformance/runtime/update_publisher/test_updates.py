@@ -39,6 +39,8 @@ VALUES: dict[str, Any] = {
     "a_parameter_whose_name_has_more_than_31_bytes": 1,
     "many": list(range(16)),
     "widths": [127, 128, 200, 255, 256, 65535, 65536, 2**31, -32, -33, -100, -128, -129],
+    "angle": -1.5,
+    "speed": 40,
     # A device has up to 16 parameters.
     "last": 32,
 }
@@ -56,6 +58,8 @@ CHANGED: dict[str, Any] = {
     "a_parameter_whose_name_has_more_than_31_bytes": 2,
     "many": list(range(20, 4, -1)),
     "widths": [-32768, -1, 2**32, 32768, 32767, 0, 1, -2, 31, 32, 63, 64, 2**40],
+    "angle": 2.25,
+    "speed": -40,
     "last": -101,
 }
 TEXTS = {"text": "ä€", "long": "x" * 256}
