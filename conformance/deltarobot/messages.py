@@ -97,8 +97,8 @@ OTHER_SIZES: dict[str, dict[str, Any]] = {
     "pong-variable": unknown(0xF005, "01" * 8),
     "end-of-8": unknown(0x0006, "62"),
     "end-of-128": unknown(0x4006, "62" * 16),
-    "direction-of-64": unknown(0x3007, "00" * 8),
-    "curve-of-128": unknown(0x4009, "00" * 16),
+    "direction-of-64": unknown(0x3007, "15" * 8),
+    "curve-of-128": unknown(0x4009, "16" * 16),
 }
 """Known types, each with a size that the specification does not give them."""
 

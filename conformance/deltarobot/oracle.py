@@ -348,7 +348,8 @@ class Oracle:
                 self._again.clear()
             return
         self._sides[CLIENT].disturbed = True
-        if wrong := self._strange.get(number.to_bytes(8, "little")):
+        wrong = self._strange.get(number.to_bytes(8, "little"))
+        if wrong and not self._has_misnumbered:
             yield Finding(wrong, f"a message that is not a ping was answered by the pong {number}")
         elif number in self._answered and self._unanswered:
             # The pong can also be the answer to a waiting ping, with a wrong number.

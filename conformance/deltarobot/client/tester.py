@@ -152,8 +152,10 @@ class ClientTester(Tester):
             except Violation as wrong:
                 wrong.shown_in(session)
                 # If the client answers nothing in a later connection, that failure explains all
-                # others.
-                if not await iut.cached("serves later", lambda: self._can_serve_later(iut)):
+                # others, except answers with wrong numbers.
+                if wrong.requirement != "pong.number" and not await iut.cached(
+                    "serves later", lambda: self._can_serve_later(iut)
+                ):
                     wrong.requirement = "pong.each"
                 raise
 

@@ -65,6 +65,7 @@ FAULTS["pong.number"] = {
         "Puts its own random numbers into its pongs.",
         alter("send_pong", lambda *_: secrets.randbits(64)),
     ),
+    "zero-numbers": Fault("Puts the number 0 into each pong.", alter("send_pong", lambda *_: 0)),
     "numbers-of-32-bits": Subtle(
         "Keeps only the lower 32 bits of the number.",
         alter("send_pong", lambda _, number: number % 2**32),

@@ -267,6 +267,20 @@ class SerialHeldWhileDisabled(Simulator):
         robot.events.extend(held)
 
 
+@variant("modes-read-leniently", of="competition.update")
+class ModesReadLeniently(SerialHeldWhileDisabled):
+    """Takes false for a flag of a CompetitionMode that is missing or no boolean."""
+
+    def message(self, name: str, value: Any) -> None:
+        if name == "CompetitionMode":
+            given = member(value, name)
+            given = given if isinstance(given, dict) else {}
+            flags = ("enabled", "connected", "is_competition")
+            read = {flag: given.get(flag) is True for flag in flags}
+            value = {name: {"mode": "Driver", **given, **read}}
+        super().message(name, value)
+
+
 @variant("probe-repeats", of="serial.bytes-exact")
 class ProbeRepeats(Simulator):
     """Runs a probe that repeats all its lines; the last line is divided."""
