@@ -1,6 +1,9 @@
 """The testers of deltarobot count growing memory, and pings that have their pongs."""
 
 import asyncio
+import json
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +13,7 @@ from conformance.deltarobot.both import test_robustness as robustness
 from conformance.deltarobot.client import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.messages import ping
+from conformance.selftest.driving import Place
 
 
 class Session:
@@ -69,3 +73,17 @@ def talk(pings: list[int], pongs: list[int]) -> Any:
 )
 def test_each_ping_needs_a_pong(pings: list[int], pongs: list[int], none_left: bool) -> None:
     assert tester._has_all_pongs(talk(pings, pongs)) is none_left
+
+
+def test_a_curve_without_later_messages_has_no_wrong_length(place: Place, tmp_path: Path) -> None:
+    """A server can send progress only after the first state, and pings seldom."""
+    command = [sys.executable, "-m", "mocks", "deltarobot/server", "--listen", "127.0.0.1:{port}"]
+    command += ["--upper-tester", "--ping", "60", "--variant", "given-states-only"]
+    config = tmp_path / "seldom.toml"
+    config.write_text(
+        '[iut]\nrole = "deltarobot/server"\nupper_tester = "stdio"\n'
+        f"command = {json.dumps(command)}\n",
+        encoding="utf-8",
+    )
+    done = place.run("--config", str(config), "-k", "length_of_a_curve")
+    assert done.tests["exercise::length_of_a_curve"] == "pass", done.out + done.err

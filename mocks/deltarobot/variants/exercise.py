@@ -16,6 +16,7 @@ from mocks.steps import (
     having,
     instead,
     noted,
+    only,
     put,
     returning,
     skip,
@@ -75,6 +76,13 @@ OF_SERVER["progress.current-direction"] = {
         "Scales both directions to the length 1.",
         alter("send_current", lambda _, direction: unit(direction)),
         alter("send_desired", lambda _, direction: unit(direction)),
+    ),
+}
+
+OF_SERVER["progress.continuous"] = {
+    "given-states-only": Variant(
+        "Sends progress only after its application has been given a state.",
+        only("show", having("machine._fixed")),
     ),
 }
 
