@@ -81,7 +81,7 @@ class CompetitionOutlivesSession(Remembering):
         new.competition = old.competition
 
 
-@fault("disabled-outlives-session", violates="session.independent", subtle=True, needs=TCP)
+@fault("disabled-outlives-session", violates="setup.default-competition", subtle=True, needs=TCP)
 class DisabledOutlivesSession(Remembering):
     """Begins a further session disabled if the previous session ended disabled."""
 
