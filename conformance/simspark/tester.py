@@ -11,7 +11,7 @@ from conformance.judging.judge import Finding
 from conformance.running.timeouts import GRACE
 from conformance.session import Session
 from conformance.simspark.sexp import read
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 LONG_TEXTS = (
     *(255, 256, 1023, 1024, 4095, 4096, 65_535, 65_536, 70_000),
@@ -128,6 +128,13 @@ def reported_names(session: Session) -> set[str]:
     """Return the names of all values that the IUT has reported so far."""
     names: set[str] = session.facts.setdefault("kept", set())
     return names
+
+
+def require_reported(session: Session, name: str) -> None:
+    """Raise NotExercised if the IUT reports no value of this name."""
+    if name not in reported_names(session):
+        hook = session.role.hooks["state"].description
+        raise NotExercised(f"needs {name} in the state: --hook state=COMMAND ({hook})")
 
 
 async def run_operation(session: Session, operation: str) -> Answer:

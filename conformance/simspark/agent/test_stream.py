@@ -10,7 +10,7 @@ from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import malformed
 from conformance.simspark.agent.tester import bytes_of, connect_agent, send_groups_singly
-from conformance.simspark.tester import expressions, reported_names
+from conformance.simspark.tester import expressions, require_reported
 
 
 @requirement("frame.segmentation")
@@ -108,7 +108,8 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
         await tester.check_known_if_reported(1.0, "the init")
         inside = bytes_of(tester.group(angle=66.0))
         await tester.session.send_bytes(malformed.message_beyond_bit(bit, inside))
-        if not await tester.session.until_closed("quiet") and reported_names(tester.session):
+        if not await tester.session.until_closed("quiet"):
+            require_reported(tester.session, tester.hinge)
             malformed.check_read_in_full(bit, (await tester.hinges()).get(tester.hinge) == 66.0)
 
 

@@ -8,7 +8,7 @@ from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import malformed, messages
 from conformance.simspark.codec import frame
 from conformance.simspark.monitor.tester import connect_monitor, introduce_monitor
-from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, reported_names
+from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, require_reported
 
 
 @requirement("frame.segmentation")
@@ -123,7 +123,8 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
         await tester.check_known_if_reported(time=tester.time)
         inside = tester.bytes_of(tester.partial(more="(score_left 93)(score_right 94)"))
         await tester.session.send_bytes(malformed.message_beyond_bit(bit, inside))
-        if not await tester.session.until_closed("quiet") and reported_names(tester.session):
+        if not await tester.session.until_closed("quiet"):
+            require_reported(tester.session, "score_right")
             malformed.check_read_in_full(bit, (await tester.state()).get("score_right") == 94)
 
 

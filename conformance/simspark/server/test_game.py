@@ -353,10 +353,8 @@ async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
 
         def left(view: View) -> bool:
             poses = view.poses
-            message_beyond_bit = (
-                abs(poses[node][13]) > width for node in ball if node < len(poses)
-            )
-            return _kicks(view, "kickin") or any(message_beyond_bit)
+            is_out = any(abs(poses[node][13]) > width for node in ball if node < len(poses))
+            return _kicks(view, "kickin") or is_out
 
         try:
             await watch.wait_until(left, "show the ball leaving the field")

@@ -10,7 +10,7 @@ from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
 from mocks.simspark.trainer import SIDES, Wrong, parameters
-from mocks.steps import Change, Function, When, alter, before, instead, skip, then
+from mocks.steps import Change, Function, When, alter, before, instead, note, noted, skip, then
 
 NAMELESS = When(lambda _, command: len(command) == 1)
 """If the command names no agent."""
@@ -228,6 +228,11 @@ FAULTS["kill.named"] = {
     "kill-counts-twice": Subtle(
         "Removes the last robot if an agent without a robot leaves.",
         before("agent_left", _remove_last, _was_removed),
+    ),
+    "dies-of-kill": Subtle(
+        "Executes no more commands after kill.",
+        then("do_kill", note("has_killed")),
+        skip("execute", noted("has_killed")),
     ),
     "kills-the-number": Subtle(
         "Removes the agents of both teams with the number.", instead("do_kill", _remove_number)
