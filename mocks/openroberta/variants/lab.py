@@ -65,6 +65,10 @@ def _is_outdated(lab: Lab, token: str, *name: str) -> bool:
     return lab.outdated(lab.linked(token))
 
 
+def _has_nul(_: Lab, data: Data, served: Served) -> bool:
+    return any("\0" in str(value) for value in data.values())
+
+
 def _with_empty_file(_: Lab, settings: Settings) -> Settings:
     updates = {**settings.updates, "v1/ev3menu": Program("EV3Menu.jar", b"")}
     return replace(settings, updates=updates)
@@ -121,6 +125,13 @@ VARIANTS["commands.lab"] = {
     "spells-widely": Variant(
         "Writes the JSON of its commands in several lines, with additional spaces.",
         instead("command", _command_in_lines),
+    ),
+}
+
+VARIANTS["http.json"] = {
+    "no-nul-in-texts": Variant(
+        "Refuses robots with the character NUL in a field, which its database cannot store.",
+        instead("register", call("refusal", 400), _has_nul),
     ),
 }
 

@@ -142,6 +142,12 @@ VARIANTS["agents.joints"] = {
     ),
 }
 
+VARIANTS["monitors.not-for-agents"] = {
+    "later-in-the-game": Variant(
+        "Has a game whose clock begins at 76 s.", then("__init__", put("world.time", 76.0))
+    ),
+}
+
 VARIANTS["play-mode.set"] = {
     "starts-at-once": Variant(
         "Starts the game at once, without any wait before the kick-off.",
