@@ -44,7 +44,8 @@ async def _play_ordinary_session(iut: Iut) -> str | None:
     return None
 
 
-GROUP_COUNT = 400  # groups, one per cycle of 20 ms: eight seconds of a simulation
+GROUP_COUNT = 400  # groups, one per cycle: eight seconds of a simulation
+CYCLE = 0.02  # seconds
 FIRST = ("agents.create-first", "agents.init-second")
 """Requirements that even a very short session decides."""
 COURSE = ("BeforeKickOff", "KickOff_Left", "PlayOn", "Goal_Left", "GameOver")
@@ -133,6 +134,8 @@ async def test_for_long(iut: Iut) -> None:
         await tester.check_known("a first group of perceptors")
         for _ in range(GROUP_COUNT):
             await tester.send_group()
+        # An agent can read one group in each of its cycles.
+        tester.backlog = GROUP_COUNT * CYCLE
         await tester.check_known(f"{GROUP_COUNT} groups of perceptors")
 
 

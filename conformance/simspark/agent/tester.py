@@ -36,6 +36,8 @@ class Tester:
         self.iut = iut
         self.now = 10.0
         self.mode = "BeforeKickOff"
+        self.backlog = 0.0
+        """The time in seconds that a simulation needs for groups that came at once."""
         self.hinge = iut.configuration.value("hinge").split(" ")[-1]
 
     async def send_group(
@@ -215,7 +217,8 @@ class Tester:
 
         failed: Inconclusive | None = None
         try:
-            await self.session.poll_until(is_reported, f"{hinge} known", "response", requirement)
+            within = self.session.countdown("response", self.backlog)
+            await self.session.poll_until(is_reported, f"{hinge} known", within, requirement)
         except Inconclusive as raised:
             # An agent can end the stream of its upper tester together with its connection.
             failed = raised

@@ -69,6 +69,8 @@ class Tester:
         self.rooted = rooted
         self.knows_signs = knows_signs
         self.time = 0.0
+        self.backlog = 0.0
+        """The time in seconds that a simulation needs for messages that came at once."""
         self._gone: list[Session] | None = None
         """The connections that were closed before `provoke`; None before the first call."""
 
@@ -218,7 +220,8 @@ class Tester:
             return not wrong or over or self.closed
 
         response = self.session.seconds("response")
-        await self.session.poll_until(is_decided, f"the {what} known", "response", requirement)
+        within = self.session.countdown("response", self.backlog)
+        await self.session.poll_until(is_decided, f"the {what} known", within, requirement)
         return wrong
 
     async def check_known_if_reported(self, **wanted: Any) -> None:
