@@ -216,7 +216,7 @@ def test_the_script_of_readme(tmp_path: Path) -> None:
     file = tmp_path / "script.yaml"
     file.write_text(readme.partition("### Scripts")[2].split("```yaml")[1].split("```")[0])
     with (
-        mock("vexide/simulator", program="idle", script=file) as simulator,
+        mock("vexide/simulator", program="print", script=file) as simulator,
         mock("vexide/frontend", connect=simulator.address, upper_tester=True) as frontend,
     ):
         assert has_logged(simulator, "played")

@@ -24,7 +24,8 @@ def test_a_command_goes_to_the_request_that_waits(
             assert wanted == name
             return coming.pop(0)
 
-        tester: Any = SimpleNamespace(wait_for=wait_for, seconds=lambda timing: 0.1)
+        iut: Any = SimpleNamespace(countdown=lambda timing: lambda: 1.0)
+        tester: Any = SimpleNamespace(iut=iut, wait_for=wait_for, seconds=lambda timing: 0.1)
         ends = [True] * given_up + [False]
         sessions: list[Any] = [SimpleNamespace(ended=ended) for ended in ends]
         message: Any = SimpleNamespace(name=name)
