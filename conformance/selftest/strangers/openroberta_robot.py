@@ -41,7 +41,7 @@ def ask(path: str, cmd: str) -> Any:
 
 def run() -> None:
     with ask("/rest/download", "push") as answer:
-        code, name = answer.read(), answer.headers["Filename"]
+        code, name = answer.read(), answer.headers["Filename"].strip()
     if "text" in SWITCHES:
         code = code.decode(errors="ignore").encode()
     with lock:

@@ -20,6 +20,7 @@ from mocks.openroberta.faults.robot.bases import (
     gives_up,
     members,
     push,
+    stops,
 )
 from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import COMMANDS, Robot
@@ -131,6 +132,10 @@ VARIANTS["robustness.trailing-blanks"] = {
         "Includes white space after the Filename in a program's name, as Python's library does.",
         before("heard", note("written", _name_to_the_end)),
         instead("name_of", lambda robot, headers: robot.written),
+    ),
+    "blanks-after-chunked": Variant(
+        "Cannot read chunks after a Transfer-Encoding with a blank, as Python's library cannot.",
+        stops(lambda answer: b"Transfer-Encoding: chunked \r\n" in answer.raw),
     ),
 }
 

@@ -212,10 +212,6 @@ FAULTS["robustness.trailing-blanks"] = {
         "Cannot read an answer with a blank after its Content-Length.",
         stops(lambda answer: b" \r\n" in answer.raw and b"Content-Length" in answer.raw),
     ),
-    "blanks-after-chunked": Subtle(
-        "Cannot read an answer in chunks with a blank after its Transfer-Encoding.",
-        stops(lambda answer: b"Transfer-Encoding: chunked \r\n" in answer.raw),
-    ),
 }
 
 FAULTS["http.chunked-answers"] = {
