@@ -6,6 +6,12 @@ A fault returns such a decoder from `make_decoder`, wrapped around the mock's ow
 from collections.abc import Callable
 
 from conformance.codec import Decoder, Frame
+from mocks.steps import Change, instead
+
+
+def reads(make: Callable[[], Decoder]) -> Change:
+    """Read messages with another decoder."""
+    return instead("make_decoder", lambda _: make())
 
 
 class PerRead(Decoder):

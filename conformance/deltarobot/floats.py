@@ -59,6 +59,11 @@ def is_finite(number: Any) -> bool:
     return isinstance(number, int | float) and math.isfinite(number)
 
 
+def is_scaled(wanted: Sequence[Any], seen: Any) -> bool:
+    """Return True if a direction is shown with the length 1."""
+    return all(map(is_finite, wanted)) and is_shown(unit(wanted), seen)
+
+
 def unit(wanted: Sequence[float]) -> list[float]:
     """Return a direction with the length 1; a direction of zero stays as it is."""
     length = math.hypot(*wanted)

@@ -9,6 +9,7 @@ from hypothesis.strategies import SearchStrategy
 from conformance.definitions import protocols
 from conformance.definitions.schemas import Schema
 from conformance.deltarobot.codec import SIZES, VARIABLE
+from conformance.deltarobot.floats import is_finite
 from conformance.deltarobot.messages import MAGIC, VERSION, ping, unknown
 from conformance.generation import valid
 
@@ -53,7 +54,7 @@ def _finite(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _finite_number(number: Any) -> Any:
-    return 0.0 if isinstance(number, str) else number
+    return number if is_finite(number) else 0.0
 
 
 @cache

@@ -315,10 +315,12 @@ class Listener:
     def __init__(self) -> None:
         self._accepted: asyncio.Queue[Link] = asyncio.Queue()
         self._server: asyncio.Server | None = None
+        self._tls: ssl.SSLContext | None = None
         self.address = ""
 
     async def start(self, address: str, tls: ssl.SSLContext | None = None) -> "Listener":
         """Listen at an address; port 0 lets the system choose. Raises OSError."""
+        self._tls = tls
         where = parse_address(address)
         if isinstance(where, str):
             self._server = await asyncio.start_unix_server(
@@ -326,12 +328,16 @@ class Listener:
             )
             self.address = address
         else:
-            self._server = await asyncio.start_server(
-                self._accept, *where, limit=CHUNK, ssl=tls, backlog=_BACKLOG
-            )
+            self._server = await self._serve(host=where[0], port=where[1])
             port = self._server.sockets[0].getsockname()[1]
             self.address = f"{where[0]}:{port}"
         return self
+
+    async def _serve(self, **where: Any) -> asyncio.Server:
+        """Listen over TCP; `where` is a host and a port, or a bound socket."""
+        return await asyncio.start_server(
+            self._accept, limit=CHUNK, ssl=self._tls, backlog=_BACKLOG, **where
+        )
 
     async def accept(self) -> Link:
         return await self._accepted.get()
@@ -345,7 +351,7 @@ class Listener:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind(parse_address(self.address))
             yield
-            self._server = await asyncio.start_server(self._accept, sock=bound.dup(), limit=CHUNK)
+            self._server = await self._serve(sock=bound.dup())
 
     async def close(self) -> None:
         if self._server:

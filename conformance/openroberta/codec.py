@@ -137,12 +137,21 @@ def label(message: str, value: Any) -> str:
 # To bytes
 
 
+Spelling = Callable[[str, str], str]
+"""Writes a header field from its name and value."""
+
+
 def title_case(name: str, text: str) -> str:
     """Spell a header field as most programs do, for peers that know no other spelling."""
     return f"{name.title()}: {text}"
 
 
-def encode(value: Any, spell: Callable[[str, str], str] = title_case) -> bytes:
+def with_a_blank(name: str, text: str) -> str:
+    """Write a header field whose value has a blank at its end."""
+    return f"{title_case(name, text)} "
+
+
+def encode(value: Any, spell: Spelling = title_case) -> bytes:
     """Return the bytes of a decoded message; `spell` writes each header field.
 
     Raises ValueError if the value is not a message.

@@ -10,10 +10,9 @@ from conformance.deltarobot.codec import layouts
 from conformance.deltarobot.floats import (
     DENORMAL,
     differs_by_byte_order,
-    is_finite,
     is_same,
+    is_scaled,
     is_shown,
-    unit,
 )
 from conformance.deltarobot.handshake import open_session, shake_hands
 from conformance.deltarobot.messages import (
@@ -108,8 +107,8 @@ async def check_shown(
 
 def _is_right(what: str, wanted: Sequence[Any], seen: Any) -> bool:
     """Return True if the application shows this value; it can scale a direction to the length 1."""
-    is_direction = what in ("current", "desired") and all(map(is_finite, wanted))
-    return is_shown(wanted, seen) or (is_direction and is_shown(unit(wanted), seen))
+    is_direction = what in ("current", "desired")
+    return is_shown(wanted, seen) or (is_direction and is_scaled(wanted, seen))
 
 
 def _difference(what: str, wanted: Sequence[Any], seen: Any) -> tuple[str, str]:

@@ -4,13 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.deltarobot.floats import (
-    differs_by_byte_order,
-    is_finite,
-    is_same,
-    is_shown,
-    unit,
-)
+from conformance.deltarobot.floats import differs_by_byte_order, is_same, is_scaled
 from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
 from conformance.deltarobot.server.tester import EXERCISE, drain
@@ -210,8 +204,7 @@ async def assert_vector(iut: Iut, session: Session, name: str, wanted: Sequence[
 
 def _is_right(name: str, wanted: Sequence[Any], came: Any) -> bool:
     """Return True if a vector has these coordinates; a direction can be scaled to the length 1."""
-    is_direction = name in (CURRENT, DESIRED) and all(map(is_finite, wanted))
-    return is_same(wanted, came) or (is_direction and is_shown(unit(wanted), came))
+    return is_same(wanted, came) or (name in (CURRENT, DESIRED) and is_scaled(wanted, came))
 
 
 async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Countdown) -> Any:

@@ -181,11 +181,12 @@ async def test_extra_members(iut: Iut) -> None:
         "last": {"cmd": "push", "token": new_token(), "battery": None},
     }
     async with playing(iut) as tester:
+        paired = await tester.offers("pair")
         for length in LENGTHS:
             robot = tester.robot(**{**extra, "log": "x" * length})
             exchange = await robot.register()
             await exchange.assert_held(f"a registration with a member of {length} bytes to be held")
-            if paired := await tester.offers("pair"):
+            if paired:
                 await robot.linked_by(exchange, None)
         if paired:
             await assert_still_served(tester, robot)
@@ -212,12 +213,13 @@ VERSIONS = (200, 900)
 async def test_long_version(iut: Iut) -> None:
     """A robot with a long text as firmwareversion can register and push."""
     async with playing(iut) as tester:
+        paired = await tester.offers("pair")
         for length in VERSIONS:
             robot = tester.robot(firmwareversion="Linux " + "4" * (length - 6))
             exchange = await robot.register()
             expected = f"a registration with a firmwareversion of {length} characters to be held"
             await exchange.assert_held(expected)
-            if paired := await tester.offers("pair"):
+            if paired:
                 await robot.linked_by(exchange)
         if paired:
             await assert_still_served(tester, robot)

@@ -1,12 +1,12 @@
 """Tests that a lab understands all forms of HTTP, and survives other bytes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from conformance.cases import check, compared, requirement
 from conformance.iut import Iut
 from conformance.openroberta import message_names
-from conformance.openroberta.codec import chunks, encode, title_case
+from conformance.openroberta.codec import Spelling, chunks, encode, title_case, with_a_blank
 from conformance.openroberta.codings import coding_of
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange, assert_refused, find_refusal
@@ -49,9 +49,6 @@ async def test_messages(iut: Iut) -> None:
         await play_whole_session(tester)
 
 
-Spelling = Callable[[str, str], str]
-"""Writes a header field from its name and value."""
-
 SPELLINGS: Sequence[Spelling] = (
     lambda name, text: f"{name.lower()}: {text}",
     lambda name, text: f"{name.upper()}: {text}",
@@ -60,11 +57,6 @@ SPELLINGS: Sequence[Spelling] = (
     lambda name, text: f"{name.title()}:  \t{text}",
 )
 """Spellings of a header field. None has white space after the value (see the requirement)."""
-
-
-def _with_a_blank(name: str, text: str) -> str:
-    """Write a header field whose value has a blank at its end."""
-    return f"{title_case(name, text)} "
 
 
 @requirement("http.header-names")
@@ -82,8 +74,8 @@ async def test_names_of_rarer_fields(iut: Iut) -> None:
 @requirement("robustness.trailing-blanks")
 async def test_trailing_blanks(iut: Iut) -> None:
     """A blank at the end of each header value changes nothing."""
-    await _check_registrations(iut, [_with_a_blank])
-    await _check_rarer_fields(iut, [_with_a_blank])
+    await _check_registrations(iut, [with_a_blank])
+    await _check_rarer_fields(iut, [with_a_blank])
 
 
 async def _check_registrations(iut: Iut, spellings: Sequence[Spelling]) -> None:

@@ -9,7 +9,15 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.openroberta.codec import chunks, content, encode, response, title_case
+from conformance.openroberta.codec import (
+    Spelling,
+    chunks,
+    content,
+    encode,
+    response,
+    title_case,
+    with_a_blank,
+)
 from conformance.openroberta.robot.tester import PROGRAM, RESTART, LabTester, playing
 from conformance.openroberta.robot.tester.exchange import NAME, Exchange
 from conformance.openroberta.robot.tester.programs import find_latest_program
@@ -70,9 +78,6 @@ async def _conversation(tester: LabTester, answers: Answers) -> Program:
     return await find_latest_program(tester)
 
 
-Spelling = Callable[[str, str], str]
-"""Writes a header field from its name and value."""
-
 SPELLINGS: Mapping[str, Spelling] = {
     "lower": lambda name, text: f"{name.lower()}: {text}",
     "upper": lambda name, text: f"{name.upper()}: {text}",
@@ -80,11 +85,6 @@ SPELLINGS: Mapping[str, Spelling] = {
     "spaces": lambda name, text: f"{name.title()}:  \t{text}",
 }
 """Spellings of a header field. None has white space after the value (see the requirement)."""
-
-
-def _with_a_blank(name: str, text: str) -> str:
-    """Write a header field whose value has a blank at its end."""
-    return f"{title_case(name, text)} "
 
 
 @requirement("http.header-names")
@@ -125,9 +125,9 @@ async def test_trailing_blanks(iut: Iut, field: str) -> None:
     Transfer-Encoding gets no blank: Python's HTTP library cannot read chunks after it.
     """
     if field == "close":
-        await _announcing_ends(iut, _with_a_blank)
+        await _announcing_ends(iut, with_a_blank)
     else:
-        await _in_spelling(iut, _with_a_blank)
+        await _in_spelling(iut, with_a_blank)
 
 
 async def _announcing_ends(iut: Iut, spell: Spelling) -> None:

@@ -333,11 +333,10 @@ async def _first_report(session: Session, kind: str) -> str:
     await session.send(hello())
     to = "in answer to the Handshake of a second session"
     await session.expect("Handshake", to=to, requirement=INDEPENDENT)
-    await session.expect(
-        "Ready", within="startup", to="in a second session", requirement=INDEPENDENT
-    )
+    await expect_ready(session, "in a second session", INDEPENDENT)
     await session.send(START)
     try:
         return await wait_for_report(session, kind, lambda line: line != "nothing")
     except Violation as ended:
-        raise Violation(ended.expected, ended.came, INDEPENDENT, ended.event) from None
+        ended.requirement = INDEPENDENT
+        raise

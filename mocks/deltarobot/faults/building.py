@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from conformance import codec
 from conformance.codec import Frame
 from conformance.deltarobot.codec import SIZES, VARIABLE, Decoder, frame
 from mocks.deltarobot.session import Session
-from mocks.steps import Change, When, from_connection, having, instead
+from mocks.steps import Change, When, from_connection, having
+from mocks.stream_readers import reads
 
 Header = tuple[int, int, int]
 """The identifier, the bytes before the contents, and the bytes of contents."""
@@ -101,11 +101,6 @@ class Misreader(Decoder):
             return Decoder().feed(frame(identifier, contents))
         except ValueError:
             return []
-
-
-def reads(make: Callable[[], codec.Decoder]) -> Change:
-    """Read messages with another decoder."""
-    return instead("make_decoder", lambda _: make())
 
 
 def misreads(**functions: Any) -> Change:

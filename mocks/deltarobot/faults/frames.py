@@ -12,13 +12,12 @@ from mocks.deltarobot.faults.building import (
     fixed_size,
     little,
     misreads,
-    reads,
 )
 from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import END, HANDSHAKE, MAGIC, VERSION, Session
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.steps import call, having, instead, nth, send, then, write
-from mocks.stream_readers import PerRead
+from mocks.stream_readers import PerRead, reads
 
 
 class HalfIdentifiersLost(Misreader):

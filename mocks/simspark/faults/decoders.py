@@ -8,18 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from conformance import codec
 from conformance.codec import Frame
 from conformance.simspark.codec import LENGTH, Decoder
 from conformance.simspark.sexp import read, write
-from mocks.steps import Change, die, instead
+from mocks.steps import die
 
 ROOM = 1 << 14  # bytes in the buffer of a decoder
-
-
-def reads(make: Callable[[], codec.Decoder]) -> Change:
-    """Read messages with another decoder."""
-    return instead("make_decoder", lambda _: make())
 
 
 def without(holds: Callable[[Frame], Any]) -> type[Decoder]:

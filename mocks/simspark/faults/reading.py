@@ -6,9 +6,9 @@ from conformance.simspark.codec import Decoder
 from mocks.deviations import Fault, Subtle, Table
 from mocks.simspark.connection import Endpoint
 from mocks.simspark.faults import decoders
-from mocks.simspark.faults.decoders import dying, reads, without
+from mocks.simspark.faults.decoders import dying, without
 from mocks.steps import returning
-from mocks.stream_readers import FirstOfARead, PerRead
+from mocks.stream_readers import FirstOfARead, PerRead, reads
 
 FAULTS = Table(Endpoint)
 

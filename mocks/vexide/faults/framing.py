@@ -10,7 +10,7 @@ from conformance.codec import Frame
 from conformance.vexide.codec import Decoder, encode
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.steps import When, alter, first, hang, instead, only, returning, skip
-from mocks.stream_readers import FirstOfARead
+from mocks.stream_readers import FirstOfARead, reads
 from mocks.vexide.session import Session
 
 HANDSHAKE = When(lambda _, frame: frame.name == "Handshake")
@@ -165,7 +165,7 @@ FAULTS["framing.long-lines"] = {
     ),
     "buffer-64k": Subtle(
         "Closes the session at a line of more than 64 KiB.",
-        instead("make_decoder", lambda _: Decoder(limit=65536)),
+        reads(lambda: Decoder(limit=65536)),
         instead("take", "close", lambda _, frame: "a line of more than" in (frame.error or "")),
     ),
     "drops-long-lines": Subtle(

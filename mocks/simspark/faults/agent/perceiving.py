@@ -11,9 +11,9 @@ from conformance.simspark.scene import number
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.faults import decoders
-from mocks.simspark.faults.decoders import reads
 from mocks.simspark.robot import PARTS
 from mocks.steps import Change, When, alter, before, die, every, skip, then
+from mocks.stream_readers import reads
 
 KNOWN = ("time", "GS", "HJ", "GYR", "ACC", "See", "hear")
 OWN = tuple(part.perceptor for part in PARTS)

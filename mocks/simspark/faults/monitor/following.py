@@ -10,9 +10,9 @@ from conformance.simspark.scene import Scene, number
 from conformance.simspark.view import View
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.faults import decoders
-from mocks.simspark.faults.decoders import reads
 from mocks.simspark.monitor import Monitor
 from mocks.steps import Change, When, before, die, every, fail, first, instead, only, skip, then
+from mocks.stream_readers import reads
 
 PARTIAL = When(lambda _, frame: frame.name == "PartialState")
 

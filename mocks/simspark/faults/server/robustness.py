@@ -7,13 +7,13 @@ from conformance.simspark.codec import LENGTH
 from mocks.deviations import Fault, Subtle, Table
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.faults import decoders
-from mocks.simspark.faults.decoders import reads
 from mocks.simspark.faults.server.bases import agents_read, close_all, stop_perceptors
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.simspark.trainer import parameters
 from mocks.steps import When, before, die, instead, noted, only, put, skip, then
+from mocks.stream_readers import reads
 
 UNKNOWN_COMMAND = When(lambda _, why: "there is no command" in why)
 NOT_NUMBERS = When(lambda _, why: "are not numbers" in why)
