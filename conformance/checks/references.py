@@ -73,6 +73,9 @@ def _words(protocol: Protocol) -> Iterator[str]:
             yield f"{file}: messages: {message.name}: to: {problem}"
         for problem in _unknown("means", message.shown_by, _means(protocol, message.sender)):
             yield f"{file}: messages: {message.name}: shown_by: {problem}"
+    for group, members in protocol.groups.items():
+        for problem in _unknown("message", members, {name for _, name in protocol.messages}):
+            yield f"{file}: groups.{group}: {problem}"
     for role in protocol.roles.values():
         # A peer need not be a role, because it can be a program that only listens. Two roles that
         # are peers must name each other.

@@ -200,6 +200,8 @@ class Protocol:
     ixit: Mapping[str, Setting]
     features: Mapping[str, tuple[str, ...]]
     messages: Mapping[tuple[str, str], MessageType]
+    groups: Mapping[str, tuple[str, ...]]
+    """Groups of message names, by the name of the group."""
     requirements: Mapping[str, Requirement]
     folder: Path
 

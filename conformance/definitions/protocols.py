@@ -81,6 +81,7 @@ def load(name: str) -> Protocol:
             )
             for entry in raw["messages"]
         },
+        groups={group: tuple(members) for group, members in raw.get("groups", {}).items()},
         requirements=_requirements(folder / "requirements.yaml"),
         folder=folder,
     )

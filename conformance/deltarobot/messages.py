@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.definitions import protocols
 from conformance.deltarobot.codec import frame, message
 
 MAGIC = message("ProtocolMagic", magic="DeltaRVr")
 VERSION = message("ProtocolVersion", version=1)
 HANDSHAKE = (MAGIC, VERSION)
 
-POSITION, CURRENT, DESIRED = (
-    "CurrentActuatorPosition",
-    "CurrentDirectionVector",
-    "DesiredDirectionVector",
-)
-PROGRESS = (POSITION, CURRENT, DESIRED)
+PROGRESS = protocols.load("deltarobot").groups["progress"]
+POSITION, CURRENT, DESIRED = PROGRESS
+EXERCISE = ("Curve", *PROGRESS)
 
 
 def ping(number: int) -> dict[str, Any]:

@@ -33,13 +33,13 @@ from conformance.deltarobot.codec import (
     misfit,
     name_of_begun,
 )
+from conformance.deltarobot.messages import EXERCISE
 from conformance.judging.judge import Finding
 
 SERVER, CLIENT = "server", "client"
 
 MAGIC, VERSION, END = "ProtocolMagic", "ProtocolVersion", "EndOfTransmission"
-PROGRESS = ("CurrentActuatorPosition", "CurrentDirectionVector", "DesiredDirectionVector")
-_SERVICE = ("Ping", "Curve", *PROGRESS)
+_SERVICE = ("Ping", *EXERCISE)
 
 _UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
 _TURNED = 1 << 24  # the version 1 with its bytes reversed

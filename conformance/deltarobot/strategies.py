@@ -10,18 +10,11 @@ from conformance.definitions import protocols
 from conformance.definitions.schemas import Schema
 from conformance.deltarobot.codec import SIZES, VARIABLE
 from conformance.deltarobot.floats import is_finite
-from conformance.deltarobot.messages import MAGIC, VERSION, ping, unknown
+from conformance.deltarobot.messages import EXERCISE, MAGIC, VERSION, ping, unknown
 from conformance.generation import valid
 
 _U64 = st.integers(0, 2**64 - 1)
 _SIZES = st.sampled_from([*SIZES, VARIABLE])
-
-EXERCISE = (
-    "Curve",
-    "CurrentActuatorPosition",
-    "CurrentDirectionVector",
-    "DesiredDirectionVector",
-)
 
 
 @st.composite

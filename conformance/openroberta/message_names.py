@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.definitions import protocols
 from conformance.openroberta.bodies import guess_object, json_object
 from conformance.openroberta.codings import coding_of, without_coding
 
@@ -23,10 +24,13 @@ MANDATORY = (
 )
 """Mandatory fields of a robot's data object. Source: JsonObject."""
 
-COMMANDS = ("Repeat", "Abort", "Update", "Download", "Configuration")
+HELD = protocols.load("openroberta").groups["held"]
+"""Requests that a lab holds until it has an answer."""
+
+COMMANDS = protocols.load("openroberta").groups["commands"]
 """Answers to registrations and pushes."""
 
-CALLS = ("Download", "Update", "Abort")
+CALLS = protocols.load("openroberta").groups["calls"]
 """Commands after which a robot stops pushing."""
 
 LOOKING = ("OPTIONS", "HEAD")

@@ -27,6 +27,7 @@ from conformance.judging.judge import Finding
 from conformance.openroberta.courses import COURSE, LAB, ROBOT, Step
 from conformance.openroberta.message_names import (
     COMMANDS,
+    HELD,
     MANDATORY,
     REQUEST,
     TLS_HELLO,
@@ -139,7 +140,7 @@ class _Asked:
     @property
     def missing(self) -> list[str]:
         """Mandatory fields that the request does not have."""
-        if self.name not in ("Register", "Push") or not isinstance(self.data, Mapping):
+        if self.name not in HELD or not isinstance(self.data, Mapping):
             return []
         return [name for name in MANDATORY if name not in self.data]
 
@@ -171,7 +172,7 @@ class Oracle:
         elif "method" in value:
             asked = _Asked(name, value.get("json"), value["method"] == "POST")
             self._conversation.malformed |= name == "Push" and asked.data is None
-            if name in ("Register", "Push", "DownloadRequest"):
+            if name in (*HELD, "DownloadRequest"):
                 yield from self._request(asked)
             self._asked.append(asked)
 

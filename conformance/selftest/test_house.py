@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.checks import english
+from conformance.definitions import protocols
 
 ROOT = Path(__file__).parents[2]
 ENTRIES = {"README.md", "captures", "conformance", "mocks", "pyproject.toml", "reports", "schemas"}
@@ -116,6 +117,17 @@ def test_protocols_have_the_same_name_everywhere() -> None:
     for folder in ("captures", "mocks", "conformance"):
         for name in schemas:
             assert (ROOT / folder / name).is_dir(), f"{folder}/{name} is missing"
+
+
+def test_groups_of_messages_stand_once() -> None:
+    """No module repeats a list of messages that `protocol.yaml` declares as a group."""
+    for name in protocols.names():
+        groups = {frozenset(members) for members in protocols.load(name).groups.values()}
+        for path in modules(f"conformance/{name}", f"mocks/{name}"):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Tuple | ast.List | ast.Set):
+                    values = {each.value for each in node.elts if isinstance(each, ast.Constant)}
+                    assert values not in groups, f"{path.relative_to(ROOT)}:{node.lineno}"
 
 
 def test_codecs_and_oracles_do_no_input_or_output() -> None:

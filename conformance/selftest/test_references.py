@@ -57,6 +57,12 @@ MISTAKES = [
     (PROTOCOL, "from: client", "from: cleint", "Ping: from: unknown party 'cleint'"),
     (PROTOCOL, "schema: pong.json", "schema: pnog.json", "Pong: unknown schema 'pnog.json'"),
     (PROTOCOL, "schema_requirement: framing", "schema_requirement: farming", "schema_requirement"),
+    (
+        PROTOCOL,
+        "messages:",
+        "groups: {all: [Pnig]}\nmessages:",
+        "groups.all: unknown message 'Pnig'",
+    ),
     (PROTOCOL, "peer: client", "peer: cleint", "roles.server.peer: unknown peer 'cleint'"),
     (PROTOCOL, "serves: true", "servse: true", 'roles.server: expected the member "serves"'),
     (

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.codec import Frame
+from conformance.definitions import protocols
 from conformance.simspark import sexp
 from conformance.simspark.sexp import Expression, SexpError, read, read_deep, write
 
@@ -43,6 +44,11 @@ ENVIRONMENT_KEYS = frozenset(
         *("RuleGoalPauseTime", "RuleKickInPauseTime", "RuleHalfTime", "play_modes"),
     }
 )
+STATES = protocols.load("simspark").groups["states"]
+"""The messages that change what a monitor knows."""
+
+PERCEPTORS = protocols.load("simspark").groups["perceptors"]
+
 COMMANDS = frozenset(
     {
         *("agent", "ball", "playMode", "dropBall", "kickOff", "select", "kill", "repos", "getAck"),

@@ -22,7 +22,7 @@ from conformance.course import ANY, Course, Violates, Walk
 from conformance.judging.judge import Finding
 from conformance.simspark import nodes
 from conformance.simspark.clock import MAX_ENTRIES, Clock, Commands
-from conformance.simspark.codec import COMMANDS, TRUNCATED
+from conformance.simspark.codec import COMMANDS, PERCEPTORS, STATES, TRUNCATED
 from conformance.simspark.scene import Scene, number
 
 SERVER, AGENT, MONITOR = "server", "agent", "monitor"
@@ -136,11 +136,11 @@ class Oracle:
             yield from self._agent(value)
         elif sender == MONITOR and name != "Empty":
             yield from self._monitor(value)
-        elif sender == SERVER and name in ("Environment", "FullState", "PartialState"):
+        elif sender == SERVER and name in STATES:
             yield from self._state(name, value)
         elif sender == SERVER and name == "Ack":
             yield from self._ack(value)
-        elif sender == SERVER and name in ("Perceptors", "Expressions"):
+        elif sender == SERVER and name in PERCEPTORS:
             self.exercised |= {"agents.perceptors", "text.predicates"}
             if name == "Perceptors" and self._walks[AGENT].state is Phase.CONNECTED:
                 yield Finding("agents.perceptors", "received perceptors before the scene message")

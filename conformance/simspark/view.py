@@ -5,9 +5,6 @@ from typing import Any
 
 from conformance.simspark.scene import Matrix, Scene, number
 
-STATES = ("Environment", "FullState", "PartialState")
-"""The messages that change a view."""
-
 
 @dataclass
 class View:

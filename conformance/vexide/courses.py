@@ -3,10 +3,11 @@
 from enum import StrEnum
 
 from conformance.course import ANY, Course, Violates
+from conformance.definitions import protocols
 from conformance.judging.space import NOISE
 
 SIMULATOR, FRONTEND = "simulator", "frontend"
-EVENTS_OF_ROBOT_CODE = ("Serial", "Exited")
+EVENTS_OF_ROBOT_CODE = protocols.load("vexide").groups["robot-code"]
 """The names of events that only a running robot program causes."""
 
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.codec import Frame
+from conformance.simspark.codec import STATES
 from conformance.simspark.scene import number
-from conformance.simspark.view import STATES, View
+from conformance.simspark.view import View
 from mocks.run import note
 from mocks.simspark import client
 from mocks.simspark.client import Client

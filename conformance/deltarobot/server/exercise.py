@@ -6,8 +6,8 @@ from typing import Any
 
 from conformance.deltarobot.floats import differs_by_byte_order, is_same, is_scaled
 from conformance.deltarobot.handshake import open_session
-from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
-from conformance.deltarobot.server.tester import EXERCISE, drain
+from conformance.deltarobot.messages import CURRENT, DESIRED, EXERCISE, POSITION, curve
+from conformance.deltarobot.server.tester import drain
 from conformance.deltarobot.session_ends import is_served
 from conformance.harness.deadlines import Countdown
 from conformance.iut import Iut

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from conformance.cases import requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
-from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS
+from conformance.deltarobot.messages import EXERCISE, HANDSHAKE, OF_EACH_SIZE, PROGRESS
 from conformance.deltarobot.server.exercise import (
     LONG_CURVE,
     SQUARE,
@@ -19,7 +19,7 @@ from conformance.deltarobot.server.exercise import (
     is_curve,
     run_operation,
 )
-from conformance.deltarobot.server.tester import EXERCISE, NEXT, TESTER, open_next_client
+from conformance.deltarobot.server.tester import NEXT, TESTER, open_next_client
 from conformance.deltarobot.service import check_continues, check_serves, leave_out_refused
 from conformance.deltarobot.session_ends import is_served
 from conformance.iut import Iut

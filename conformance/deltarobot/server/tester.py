@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import open_session, shake_hands
-from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS, end, pong
+from conformance.deltarobot.messages import EXERCISE, HANDSHAKE, OF_EACH_SIZE, PROGRESS, end, pong
 from conformance.deltarobot.service import (
     check_serves,
     find_known_habits,
@@ -23,7 +23,6 @@ from conformance.segmentation import Segmentation
 from conformance.session import EXIT_TIME, Session, Timeout
 from conformance.verdicts import Inconclusive, Unreachable, Violation
 
-EXERCISE = ("Curve", *PROGRESS)
 NEXT = "robustness.next-client"
 
 _NEVER = "does not even close late after an end that it did not understand"

@@ -3,9 +3,8 @@
 from conformance.cases import absent, check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark.codec import encode, frame
+from conformance.simspark.codec import PERCEPTORS, encode, frame
 from conformance.simspark.server.tester.agents import (
-    PERCEPTORS,
     TURNED,
     Name,
     angles,

@@ -12,7 +12,7 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import malformed, strategies
-from conformance.simspark.codec import encode, frame
+from conformance.simspark.codec import STATES, encode, frame
 from conformance.simspark.server.tester.agents import (
     check_served,
     check_turns,
@@ -28,7 +28,7 @@ from conformance.simspark.server.tester.monitors import (
     watch_server,
 )
 from conformance.simspark.tester import FORMS_OF_NUMBERS, expressions, judge_one_session
-from conformance.simspark.view import STATES, View
+from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 PLAYERS = 22  # the players of a match

@@ -7,9 +7,10 @@ import pytest
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
+from conformance.simspark.codec import STATES
 from conformance.simspark.server.tester.commands import SETTLING_STATES
 from conformance.simspark.server.tester.monitors import CLOSE, Place, Watch, watch_server
-from conformance.simspark.view import STATES, View
+from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 OBSERVATION_TIME = 2.5  # seconds in which a score must not change by itself

@@ -8,9 +8,9 @@ import pytest
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
+from conformance.simspark.codec import PERCEPTORS
 from conformance.simspark.server.tester.agents import (
     MAX_GROUPS,
-    PERCEPTORS,
     check_sides,
     name_of,
     play_agent,

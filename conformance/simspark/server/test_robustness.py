@@ -10,7 +10,7 @@ from conformance.cases import check, explore, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import malformed, strategies
-from conformance.simspark.codec import encode
+from conformance.simspark.codec import STATES, encode
 from conformance.simspark.server.tester.agents import (
     LATER_PERCEPTORS,
     check_served,
@@ -21,7 +21,6 @@ from conformance.simspark.server.tester.agents import (
 from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import Watch, watch_server
 from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, expressions
-from conformance.simspark.view import STATES
 from conformance.verdicts import NotExercised, Violation
 
 CLIENT_COUNT = 22

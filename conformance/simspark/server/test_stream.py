@@ -5,11 +5,10 @@ from itertools import pairwise
 
 from conformance.cases import check, each_of, lasting, requirement
 from conformance.iut import Iut
-from conformance.simspark.codec import ENVIRONMENT_KEYS, frame
+from conformance.simspark.codec import ENVIRONMENT_KEYS, STATES, frame
 from conformance.simspark.server.tester.commands import SETTLING_STATES, check_execution_at_once
 from conformance.simspark.server.tester.monitors import check_served_together, watch_server
 from conformance.simspark.tester import judge_one_session, repeat_for
-from conformance.simspark.view import STATES
 from conformance.verdicts import Violation
 
 INTRODUCTION = 3  # messages: the introduction of a monitor and the first update

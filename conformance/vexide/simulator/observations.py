@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cases import check
+from conformance.definitions import protocols
 from conformance.harness.deadlines import Countdown
 from conformance.session import Session, Timeout
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -23,18 +24,7 @@ PROBED = {"competition", "battery", "controller", "sdcard"}
 """The words with which the lines of the probe program begin."""
 _AS_LOG = "what a program prints comes as Log"
 
-EXECUTION = (
-    "Serial",
-    "Exited",
-    "ScreenDraw",
-    "ScreenClear",
-    "ScreenRender",
-    "ScreenDoubleBufferMode",
-    "DeviceUpdate",
-    "RobotPose",
-    "RobotState",
-    "VEXLinkConnect",
-)
+EXECUTION = protocols.load("vexide").groups["execution"]
 """Events that show that a program is running."""
 
 

@@ -16,7 +16,7 @@ from conformance.wire import Message
 if TYPE_CHECKING:
     from conformance.openroberta.robot.tester import LabTester
 
-POLLING = ("Register", "Push", "DownloadRequest")
+POLLING = (*message_names.HELD, "DownloadRequest")
 """Requests that a test answers. The tester answers all other requests as a usual lab."""
 
 _CALLED_AWAY = {"Register": ("Repeat",), "Push": message_names.CALLS}
@@ -121,8 +121,7 @@ class Exchange:
     async def command(self, word: str) -> None:
         """Send a command. If the robot has given up this request, answer its next one instead."""
         asked, left = self, self.tester.iut.countdown("response")
-        names = ("Register", "Push")
-        while left() > 0 and asked.name in names and await asked._given_up():
+        while left() > 0 and asked.name in message_names.HELD and await asked._given_up():
             later = await self.tester.wait_for(asked.name, within=self.tester.seconds("quiet"))
             if later is None:
                 break

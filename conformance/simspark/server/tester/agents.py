@@ -10,12 +10,11 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session, Timeout
-from conformance.simspark.codec import encode
+from conformance.simspark.codec import PERCEPTORS, encode
 from conformance.simspark.tester import expressions, leave
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-PERCEPTORS = ("Perceptors", "Expressions")
 TEAMS = ("Left", "Right")
 LATER_PERCEPTORS = "agents.perceptors"
 

@@ -13,9 +13,9 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session, Timeout
-from conformance.simspark.codec import encode
+from conformance.simspark.codec import STATES, encode
 from conformance.simspark.tester import expressions, leave
-from conformance.simspark.view import STATES, View
+from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
 from conformance.wire import Message
 
