@@ -80,7 +80,9 @@ def causes(
 
     def order(group: _Group) -> tuple[Any, ...]:
         first = min(group.requirements, key=rank)
-        return rank(first)[0], group.kind != END, *rank(first)[1:]
+        # Long messages arrive in pieces, too, so segmentation comes before their requirements.
+        is_whole = protocol.segmentation_requirement not in group.requirements
+        return rank(first)[0], group.kind != END, is_whole, *rank(first)[1:]
 
     found = []
     for group in sorted(groups, key=order):

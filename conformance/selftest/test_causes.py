@@ -23,6 +23,7 @@ from conformance.selftest.evidence_fixtures import (
     finding,
     other,
     passed,
+    protocol,
     result,
     timeout,
     violation,
@@ -248,6 +249,19 @@ def test_prerequisites_stand_first() -> None:
     ]
     found = culprit("Touch", DEATH, *ends)
     assert causes_of(ends, found)[0]["requirements"] == [MIDDLE, TOP]
+
+
+def test_segmentation_stands_first_among_ends() -> None:
+    """A long message that ends a session arrives in pieces, too."""
+    cut = protocol().segmentation_requirement
+    whole = result("long", ROOT, ended(ROOT, DEATH, "Log"))
+    pieces = result("cut", cut, ended(cut, DEATH, "Log"))
+    culprits = [
+        culprit("Log", DEATH, whole, long=TrialResult.STANDS),
+        culprit("a part of a message", DEATH, pieces, cut=TrialResult.STANDS),
+    ]
+    causes = causes_of([whole, pieces], *culprits)
+    assert [cause["requirement"] for cause in causes] == [cut, ROOT]
 
 
 # Floods and late answers decide nothing, and are one cause each.
