@@ -100,7 +100,7 @@ class Conversation:
         self.running = running
         self.robots: BoundedDict[str, _Robot] = BoundedDict()
         self.malformed = False
-        """True once a robot has sent a body that is not a JSON object."""
+        """A robot has sent a body that is not a JSON object, or bytes that are not a request."""
         self._ended = 0
 
     def ended(self, due: str, asked: "_Asked") -> Finding:
@@ -186,13 +186,14 @@ class Oracle:
         elif sender == ROBOT and name == REQUEST:
             self._asked.append(_Asked(name))
         elif sender == ROBOT:
-            self._deaf = True
+            self._deaf = self._conversation.malformed = True
             self._foreign = self._foreign or name == TLS_HELLO
         elif "status" in value:
             yield from self._answer(name, value)
 
     def broken(self, sender: str) -> bool:
         self._deaf = self._deaf or sender == ROBOT
+        self._conversation.malformed |= sender == ROBOT
         self._foreign = self._foreign or sender == ROBOT
         self._lost = self._lost or sender == LAB
         return sender == LAB and self._foreign

@@ -129,6 +129,21 @@ def test_a_lab_that_is_stopped_live_violates_nothing_until_it_is_so_again_and_ag
     ]
 
 
+@pytest.mark.parametrize("what", ["unknown", "broken"])
+def test_the_end_of_a_lab_after_bytes_that_are_no_request_is_open(what: str) -> None:
+    """These bytes can come on another connection of the same lab."""
+    conversation = Conversation()
+    waiting, other = Oracle(conversation), Oracle(conversation)
+    data = {**dict.fromkeys(MANDATORY, "a"), "cmd": "register"}
+    list(waiting.message("robot", "Register", request("POST", message_names.PUSHCMD, {}, data)))
+    if what == "unknown":
+        list(other.unknown("robot", "Truncated", {"begins": "POST /"}, False))
+    else:
+        other.broken("robot")
+    [finding] = waiting.closed("lab")
+    assert (finding.requirement, finding.inconclusive) == ("register.aborted", True)
+
+
 # The codec alone
 
 
