@@ -1,6 +1,8 @@
 """Sets up Hypothesis, so that the same seed draws the same examples in any folder."""
 
 import os
+import random
+from types import SimpleNamespace
 
 import hypothesis
 from hypothesis.internal.conjecture import providers
@@ -17,6 +19,10 @@ def set_up(examples: int) -> None:
     # Hypothesis looks for constants in all modules outside of site-packages, which takes half a
     # second. A checkout would then draw other examples than an installed suite.
     providers._get_local_constants = Constants
+    # Hypothesis would make a random generator for each thread that draws. It collects all garbage
+    # before that, which can stop the event loop for half a second.
+    shared = SimpleNamespace(_hypothesis_global_random=random.Random())
+    hypothesis.core.threadlocal = shared  # type: ignore[assignment]
     # The files that Hypothesis keeps between runs are useless here, except its table of Unicode.
     hypothesis.configuration.set_hypothesis_home_dir(locations.cache_folder() or os.devnull)
     hypothesis.settings.register_profile(

@@ -1,7 +1,9 @@
 """The same seed draws the same examples, whatever files are next to the suite."""
 
+import gc
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +18,7 @@ from conformance.running import hypothesis_setup
 @pytest.fixture(autouse=True)
 def set_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(providers, "_get_local_constants", providers._get_local_constants)
+    monkeypatch.setattr(hypothesis.core, "threadlocal", hypothesis.core.threadlocal)
     before = hypothesis.configuration.storage_directory()
     hypothesis_setup.set_up(300)
     yield
@@ -39,3 +42,18 @@ def test_another_module_changes_no_example(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setitem(sys.modules, "beside", module)
     assert len(before) > 100
     assert drawn() == before
+
+
+def test_a_thread_that_draws_collects_no_garbage() -> None:
+    collections: list[int] = []
+
+    def collected(phase: str, info: dict[str, int]) -> None:
+        collections.append(info["generation"])
+
+    gc.callbacks.append(collected)
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            assert len(thread.submit(drawn).result()) > 100
+    finally:
+        gc.callbacks.remove(collected)
+    assert 2 not in collections

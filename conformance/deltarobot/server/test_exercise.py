@@ -283,7 +283,7 @@ async def test_contents_for_a_slow_client(iut: Iut) -> None:
 def _unread_size(session: Session) -> int:
     """Return how many bytes of an incomplete message have arrived."""
     whole = [message for message in session.received if message.name not in (OVERSIZED, TRUNCATED)]
-    return session.size - sum(len(encode(message.value)) for message in whole)
+    return session.size - sum(len(session.events[message.event].data or b"") for message in whole)
 
 
 def _has_points(message: Message, points: Sequence[Sequence[float]]) -> bool:
