@@ -161,6 +161,8 @@ async def _end_after(iut: Iut, *messages: Any) -> str:
         await session.send(*messages)
         await tester.of(session).prompt(session)
         await session.wait_for(*tester.of(session).signs, within="response")
+        # The signs can have been sent before the IUT read a long message.
+        await session.wait_until_taken()
         if not await session.until_closed(session.seconds("quiet")):
             return ""
         try:
