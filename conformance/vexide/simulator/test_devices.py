@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -239,11 +239,16 @@ async def _report(session: Session, known: Driving) -> None:
     if left:
         once = known.program is not None and set(updates.values()) == {1}
         came += ["and no second update of any port"] if once else []
-        expected = f"a DeviceUpdate of a driven motor for each of {_list(known.reporting)}"
+        expected = (
+            f"a DeviceUpdate of a driven motor for each of the ports {_list(known.reporting)}"
+        )
         raise Violation(expected, "; ".join(came), UPDATES if once else None)
 
 
-def _list(ports: Iterable[object]) -> str:
+def _list(ports: Sequence[object]) -> str:
+    first, last = ports[0], ports[-1]
+    if isinstance(first, int) and isinstance(last, int) and last - first == len(ports) - 1 > 1:
+        return f"{first} to {last}"
     return ", ".join(map(str, ports))
 
 
