@@ -82,6 +82,8 @@ def _words(protocol: Protocol) -> Iterator[str]:
         facing = [other.name for other in protocol.roles.values() if other.peer == role.name]
         for problem in _unknown("peer", [role.peer], facing or [role.peer]):
             yield f"{file}: roles.{role.name}.peer: {problem}"
+        for problem in _unknown("requirement", filter(None, [role.next_connection]), ids):
+            yield f"{file}: roles.{role.name}.next_connection: {problem}"
         for problem in _unknown("role", role.channels, protocol.roles):
             yield f"{file}: roles.{role.name}.channels: {problem}"
         if role.ports and len(role.ports) != len(role.channels):

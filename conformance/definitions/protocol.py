@@ -149,6 +149,8 @@ class Role:
     - ``ports``: the default port of each channel, if the specification defines them.
     - ``upper_tester``: ``stdio`` if operations use the IUT's standard streams by default.
     - ``procedures``: procedures that the IUT offers over the wire, by their default names.
+    - ``next_connection``: the requirement that a server violates if it cannot take a further
+      connection, if there is one.
     """
 
     protocol: str
@@ -165,6 +167,7 @@ class Role:
     hooks: Mapping[str, Operation] = field(default_factory=dict)
     programs: Mapping[str, str] = field(default_factory=dict)
     procedures: Mapping[str, str] = field(default_factory=dict)
+    next_connection: str = ""
 
     def __str__(self) -> str:
         return f"{self.protocol}/{self.name}"

@@ -130,6 +130,7 @@ def _role(protocol: str, name: str, raw: dict[str, Any]) -> Role:
         },
         programs=raw.get("programs", {}),
         procedures=raw.get("procedures", {}),
+        next_connection=raw.get("next_connection", ""),
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance import configuration
+from conformance.conclusions.decisions import FIRST_CONNECTION
 from conformance.conclusions.outcome import Run
 from conformance.configuration import Configuration
 from conformance.definitions.protocol import Requirement
@@ -207,7 +208,9 @@ class Execution:
 
     async def _isolate(self) -> None:
         if self._smoke and not self._is_stopped():
-            isolation = Isolation(self.testbed, self._folder, self._smoke.sent, self._run_masked)
+            opening = [FIRST_CONNECTION] if self._configuration.role.serves else []
+            opening += self._smoke.sent
+            isolation = Isolation(self.testbed, self._folder, opening, self._run_masked)
             self._run.culprits += await isolation.run(self._run.tests, self._ended_sessions)
 
     async def _detect_other_role(self, testbed: Testbed) -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.conclusions.decisions import Culprit, Trial, TrialResult
+from conformance.conclusions.decisions import CONNECT, Culprit, Trial, TrialResult
 from conformance.definitions.keywords import short_json
 from conformance.evidence import Kind, Result
 from conformance.iut import Iut, Sessions
@@ -173,7 +173,7 @@ class Isolation:
         for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].id)):
             for name in affected_requirements(pair[1], culprit.way):
                 cheapest.setdefault(name, pair)
-        maskable = culprit.label not in (CLOSE, NOISE, PART) and len(cheapest) > 1
+        maskable = culprit.label not in (CLOSE, CONNECT, NOISE, PART) and len(cheapest) > 1
         again: dict[str, Result] = {}
         if maskable:
             chosen = {pair[1].id: pair[0] for pair in cheapest.values()}
@@ -214,6 +214,12 @@ class Isolation:
             replace(each, shown=TrialResult.STANDS) if each.requirement == stands else each
             for each in trials
         ]
+        if culprit.label == CONNECT:
+            # The other tests need a further connection, too.
+            trials = [
+                each if each.requirement == stands else replace(each, shown=TrialResult.UNDECIDED)
+                for each in trials
+            ]
         own = [
             pair for pair in sent if not set(affected_requirements(pair[1], culprit.way)) <= others
         ]
@@ -298,15 +304,17 @@ def _requirement_of_end(
 
     - The requirement of segmentation comes last, because replays send whole messages.
     - Requirements of level must come first: the blamed requirement excuses the others.
-    - The requirement about the handling of the culprit (`MessageType.handled`) comes first. If
-      none is declared, the requirement of the ``subject`` comes first: its session was reduced.
+    - The requirement about the handling of the culprit (`MessageType.handled`, or
+      `Role.next_connection`) comes first. If none is declared, the requirement of the ``subject``
+      comes first: its session was reduced.
     - A requirement whose test needs the culprit comes first.
     - A requirement that a test ``concluded`` comes before one that only the judge found.
     - Prerequisites of the others come first, then the order of the specification.
     """
-    protocol, peer = testbed.configuration.protocol, testbed.role.peer
-    kind = protocol.messages.get((peer, culprit.partition(" ")[0]))
-    handled = (kind and kind.handled) or subject.requirement
+    protocol, role = testbed.configuration.protocol, testbed.role
+    kind = protocol.messages.get((role.peer, culprit.partition(" ")[0]))
+    handled = role.next_connection if culprit == CONNECT else kind and kind.handled
+    handled = handled or subject.requirement
     names = [each.requirement for each in trials if each.shown is not TrialResult.INDEPENDENT]
     proven = {each.requirement for each in trials if each.shown is TrialResult.CONSEQUENCE}
     ids = [*protocol.requirements]

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from conformance.conclusions.decisions import CONNECT, FIRST_CONNECTION
 from conformance.evidence import End, Kind, Result
 from conformance.harness.instance import Instance
 from conformance.iut import Iut, Sessions
@@ -32,7 +33,7 @@ _MIN_END_TIME = 0.3  # seconds to wait for the end after the last message, at le
 
 @dataclass(frozen=True)
 class Step:
-    """A step of our side: a message, an operation, or the end of our stream.
+    """A step of our side: a connection, a message, an operation, or the end of our stream.
 
     ``connection`` counts from 0. ``turn``: the IUT sent something on this connection after the
     previous step. ``answers``: the number of operations that the IUT had answered before. ``left``:
@@ -45,6 +46,7 @@ class Step:
     value: Any = None
     operation: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
+    opens: bool = False
     closes: bool = False
     turn: bool = False
     answers: int = 0
@@ -120,6 +122,9 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[Step, ...]:
     for number, session in enumerate(sessions):
         decoder = session.protocol.decoder(session.peer, session.instance.kind)
         turn, rest, latest, before = False, b"", 0.0, False
+        if session.role.serves:
+            label = CONNECT if number else FIRST_CONNECTION
+            entries.append((session.began, number, Step(number, label, opens=True)))
         for event in session.events:
             at = session.began + event.at
             if at > over:
@@ -246,7 +251,7 @@ class Player:
             await self._begin(session.operate(step.operation, **step.arguments))
         elif step.closes:
             await session.finish()
-        else:
+        elif not step.opens:
             await session.send_bytes(step.data)
 
     async def _wait_for_answers(self, count: int) -> None:

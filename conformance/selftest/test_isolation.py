@@ -11,7 +11,12 @@ from typing import Any
 
 import pytest
 
-from conformance.conclusions.decisions import Culprit, TrialResult
+from conformance.conclusions.decisions import (
+    CONNECT,
+    FIRST_CONNECTION,
+    Culprit,
+    TrialResult,
+)
 from conformance.evidence import End, Evidence, Kind, Result
 from conformance.iut import Iut
 from conformance.running.isolation import REDUCTIONS, Isolation
@@ -236,6 +241,7 @@ def test_the_steps_of_a_session_are_what_our_side_did() -> None:
     found = run(played())
     assert found
     assert [(step.label, step.turn) for step in found.steps] == [
+        (FIRST_CONNECTION, False),
         ("Handshake", False),
         ("CompetitionMode", True),
         ("StartExecution", False),
@@ -438,6 +444,22 @@ def test_the_requirement_that_handles_the_culprit_stands() -> None:
         (met("b", kind.handled), session("b", "x", "Touch")),
     )
     assert [t.requirement for t in found.trials if t.shown is TrialResult.STANDS] == [kind.handled]
+
+
+def test_a_connection_that_ends_sessions_excuses_other_tests() -> None:
+    """No masked run is possible: each of these tests needs a further connection."""
+    experiments = Simulated(lambda sent: CONNECT in sent)
+    [found] = isolated(
+        experiments,
+        (met("a"), session("a", FIRST_CONNECTION, CONNECT)),
+        (met("b", OTHER), session("b", FIRST_CONNECTION, "x", CONNECT, "y")),
+    )
+    assert (found.label, found.tests) == (CONNECT, ("a", "b"))
+    assert experiments.masked == []
+    assert {trial.requirement: trial.shown for trial in found.trials} == {
+        MIDDLE: TrialResult.STANDS,
+        OTHER: TrialResult.UNDECIDED,
+    }
 
 
 def test_a_should_does_not_excuse_a_must() -> None:

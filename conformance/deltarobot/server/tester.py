@@ -1,6 +1,5 @@
 """The tester of a server: answers pings, and starts exercises by a hook."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from typing import ClassVar
@@ -20,7 +19,7 @@ from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import EXIT_TIME, Session, Timeout
+from conformance.session import Session, Timeout
 from conformance.verdicts import Inconclusive, Unreachable, Violation
 
 NEXT = "robustness.next-client"
@@ -135,18 +134,6 @@ class ServerTester(Tester):
             connected = iut.connect(instance, segmentation=segmentation)
             async with connected as session, excuse_end(iut, session):
                 yield session
-
-    async def is_alive(self, session: Session) -> bool:
-        """Return True if the server still listens.
-
-        The port of a dying server can accept connections for a moment.
-        """
-        with contextlib.suppress(TimeoutError, Unreachable):
-            async with asyncio.timeout(EXIT_TIME):
-                await (await session.instance.link()).close()
-                process = session.instance.process
-                return not (process and process.is_gone)
-        return False
 
     async def check_next_is_served(self, iut: Iut, session: Session, after: str) -> None:
         await session.close()

@@ -16,6 +16,7 @@ from mocks.steps import (
     alter,
     before,
     call,
+    die,
     exit_process,
     from_connection,
     having,
@@ -113,6 +114,9 @@ SERVER["frame.byte-order"] = {
 }
 
 SERVER["robustness.next-client"] = {
+    "dies-of-a-second-client": Fault(
+        "Crashes when a second client connects.", before("run", die, LATER)
+    ),
     "one-client-ever": Fault(
         "Closes every connection but the first at once.",
         instead("run", lambda _, stream: stream.closed(), LATER),
