@@ -8,6 +8,14 @@ from enum import StrEnum
 from conformance.harness import crash_output
 from conformance.verdicts import Verdict
 
+CONNECTION_STEPS = (FIRST_CONNECTION, CONNECT, CLOSE, BREAK) = (
+    "the first connection",
+    "a further connection",
+    "the end of a connection",
+    "a reset of a connection",
+)
+"""Labels of what our side does with connections. Most other labels are kinds of messages."""
+
 _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|0x[0-9a-fA-F]+|\d+")
 """The parts of an error text that depend on one input: quoted text and numbers."""
 

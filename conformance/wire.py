@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from conformance.codec import Frame
+from conformance.evidence import BREAK
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.judging import captures
@@ -30,8 +31,6 @@ MULTI_READ_SENDS = (AT_LENGTH, IN_PIECES, JOINED) = (
 )
 """Ways to send after which the receiver needs several reads, or reads several messages at once."""
 PART = "a part of a message"
-BREAK = "a reset of a connection"
-CLOSE = "the end of a connection"
 _LARGE = 512  # bytes from which a decoded message is worth packing
 _UNPACKED = 64  # latest messages that are not packed, because tests mostly read these
 _BEGINNING = 256  # bytes that are enough to recognise the protocol of a stream
@@ -139,6 +138,10 @@ class Wire:
         self._packed_count = 0  # the number of first messages that are packed if they are large
         self._news = asyncio.Event()
         self.state = StreamState.OPEN
+        self.is_half_closed = False
+        """The suite has ended its direction of the stream, and still reads."""
+        self.left_at: float | None = None
+        """When the suite closed both directions, by the clock of the event loop; None if open."""
         self._is_left = False  # the suite ignores everything that still comes
         self._writing = asyncio.Condition()
         self._unfinished_bytes = 0
@@ -312,12 +315,14 @@ class Wire:
 
     async def finish(self) -> None:
         """Close our side of the stream; the IUT can still write."""
+        self.is_half_closed = True
         await self._close_side()
         self._link.finish()
 
     async def close(self, *, reset: bool = False) -> None:
         """Close both directions of the stream; with ``reset``, like a peer that is killed."""
         self._is_left = True
+        self.left_at = self.left_at or self._loop.time()
         await self._close_side(reset)
         if reset:
             self.sent.append(BREAK)
@@ -360,6 +365,7 @@ class Wire:
         # After the reader has ended, because its last bytes count for the session.
         self._timeouts.floods.close(self)
         if self._link is not getattr(self.instance.process, "standard", None):
+            self.left_at = self.left_at or self._loop.time()
             await self._link.close()
         if self.instance.process and self.instance.process.exit:
             output = self.instance.process.stderr.text[-OUTPUT_TAIL:]

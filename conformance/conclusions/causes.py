@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from conformance.conclusions.decisions import CONNECT, Culprit, Fact, TrialResult
+from conformance.conclusions.decisions import Culprit, Fact, TrialResult
 from conformance.configuration import Configuration
-from conformance.evidence import End, Kind, Place, Result
+from conformance.evidence import CONNECTION_STEPS, End, Kind, Place, Result
 from conformance.harness.crash_output import quote
 from conformance.running.selection import SMOKE
 from conformance.verdicts import VIOLATIONS, Verdict, violation_verdict
@@ -157,7 +157,7 @@ def _cause(
     if culprit:
         operation = culprit.label in configuration.role.hooks
         when = "during the operation" if operation else "when it was sent"
-        when = "upon" if culprit.label == CONNECT else when
+        when = "upon" if culprit.label in CONNECTION_STEPS else when
         what = f"the IUT {culprit.way[0]} {when} {culprit.label}"
     elif len(names) > 1 and best.evidence.missing:
         what = f"{' or '.join(best.evidence.missing[0])} is missing: {what}"

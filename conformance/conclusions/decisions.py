@@ -11,9 +11,6 @@ from conformance.definitions.protocol import Protocol, Requirement
 from conformance.evidence import Evidence, Kind, Result, failed_prerequisite
 from conformance.verdicts import Verdict, merge, violation_verdict
 
-FIRST_CONNECTION, CONNECT = "the first connection", "a further connection"
-"""The labels of steps that are no message, but a connection that our side opens."""
-
 _WITHOUT_VERDICT = {
     Kind.MISSING_MEANS: Verdict.NOT_EXERCISED,
     Kind.UNREACHABLE: Verdict.INCONCLUSIVE,

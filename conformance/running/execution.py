@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from conformance import configuration
-from conformance.conclusions.decisions import FIRST_CONNECTION
 from conformance.conclusions.outcome import Run
 from conformance.configuration import Configuration
 from conformance.definitions.protocol import Requirement
-from conformance.evidence import Result
+from conformance.evidence import FIRST_CONNECTION, Result
 from conformance.iut import Iut
 from conformance.running import other_role, smoke
 from conformance.running.isolation import Isolation

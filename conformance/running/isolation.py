@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.conclusions.decisions import CONNECT, Culprit, Trial, TrialResult
+from conformance.conclusions.decisions import Culprit, Trial, TrialResult
 from conformance.definitions.keywords import short_json
-from conformance.evidence import Kind, Result
+from conformance.evidence import CONNECT, CONNECTION_STEPS, Kind, Result
 from conformance.iut import Iut, Sessions
 from conformance.running.reduction import (
     EndedSession,
@@ -23,12 +23,13 @@ from conformance.running.reduction import (
     Reduction,
     ReplayResult,
     Step,
+    Wait,
     affected_requirements,
 )
 from conformance.running.testbed import Testbed
 from conformance.running.transcripts import Transcripts
 from conformance.verdicts import Conclusion, Verdict
-from conformance.wire import CLOSE, NOISE, PART
+from conformance.wire import NOISE, PART
 
 PARALLEL = 3  # experiments at a time: more would make each of them slower on two cores
 REDUCTIONS = 6  # reductions of sessions in one run, so that a run has a bound
@@ -125,16 +126,13 @@ class Isolation:
         return min(same, len(steps) - 1)
 
     async def play(
-        self, subject: EndedSession, steps: Sequence[Step], patient: bool = False
+        self, subject: EndedSession, steps: Sequence[Step], wait: Wait = Wait.LAST
     ) -> ReplayResult:
-        """Play these steps against a fresh instance, and return how the IUT ends the session.
-
-        ``patient`` is explained by `Player.play`.
-        """
+        """Play these steps against a fresh instance, and return how the IUT ends the session."""
         player = Player(Iut(self._testbed, ""), subject)
         async with self._room:
             with contextlib.suppress(Conclusion, TimeoutError):
-                await player.play(steps, patient)
+                await player.play(steps, wait)
         return ReplayResult(player.end, tuple(player.sessions.values()))
 
     def _write(self, result: Result, sessions: Sessions, culprit: Step) -> tuple[str, int | None]:
@@ -173,7 +171,7 @@ class Isolation:
         for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].id)):
             for name in affected_requirements(pair[1], culprit.way):
                 cheapest.setdefault(name, pair)
-        maskable = culprit.label not in (CLOSE, CONNECT, NOISE, PART) and len(cheapest) > 1
+        maskable = culprit.label not in (*CONNECTION_STEPS, NOISE, PART) and len(cheapest) > 1
         again: dict[str, Result] = {}
         if maskable:
             chosen = {pair[1].id: pair[0] for pair in cheapest.values()}

@@ -8,21 +8,22 @@ smallest session is the culprit. Three controls must agree:
 - the session without the culprit continues, at least until the time of the end
 
 If that session ends later by itself, the search begins again and waits as long after each replay.
+If the full session does not end again, each replay waits as long as the session took.
 """
 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any
 
-from conformance.conclusions.decisions import CONNECT, FIRST_CONNECTION
-from conformance.evidence import End, Kind, Result
+from conformance.evidence import BREAK, CLOSE, CONNECT, FIRST_CONNECTION, End, Kind, Result
 from conformance.harness.instance import Instance
 from conformance.iut import Iut, Sessions
 from conformance.running.results import end_of
 from conformance.session import Session
-from conformance.wire import CLOSE, NOISE, PART
+from conformance.wire import NOISE, PART
 
 REPLAYS = 40  # replays of one reduction; 20 suffice for 1000 messages with one culprit
 CONTROLS = 5  # of them: replays that are kept for the controls at the end
@@ -31,9 +32,25 @@ _REPLY_TIME = 0.3  # seconds to wait for a message, if the IUT sent a message he
 _MIN_END_TIME = 0.3  # seconds to wait for the end after the last message, at least
 
 
+class Wait(Enum):
+    """How long a replay waits for the end after its last step."""
+
+    LAST = "the time from the session's last step to its end"
+    OWN = "the time from the last step that is played to the session's end"
+    ALL = "the time from the session's first step to its end"
+
+
+class Close(Enum):
+    """How our side ends a connection."""
+
+    HALF = "it still reads"
+    WHOLE = "in both directions"
+    RESET = "by a reset"
+
+
 @dataclass(frozen=True)
 class Step:
-    """A step of our side: a connection, a message, an operation, or the end of our stream.
+    """A step of our side: a connection, its end, a message or an operation.
 
     ``connection`` counts from 0. ``turn``: the IUT sent something on this connection after the
     previous step. ``answers``: the number of operations that the IUT had answered before. ``left``:
@@ -47,7 +64,7 @@ class Step:
     operation: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
     opens: bool = False
-    closes: bool = False
+    closes: Close | None = None
     turn: bool = False
     answers: int = 0
     left: float = 0.0
@@ -153,9 +170,14 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[Step, ...]:
                 if rest:
                     entries.append((at, number, Step(number, PART, rest)))
                     rest = b""
-                entries.append((at, number, Step(number, CLOSE, closes=True)))
+                if session.is_half_closed:
+                    entries.append((at, number, Step(number, CLOSE, closes=Close.HALF)))
         if rest:
             entries.append((latest, number, Step(number, PART, rest, turn=before)))
+        if session.left_at is not None and session.left_at < over:
+            broken = BREAK in session.sent
+            label, how = (BREAK, Close.RESET) if broken else (CLOSE, Close.WHOLE)
+            entries.append((session.left_at, number, Step(number, label, closes=how)))
     entries.sort(key=lambda each: each[0])
     return tuple(
         replace(step, answers=sum(t <= at for t in answered), left=max(over - at, 0.0))
@@ -198,11 +220,10 @@ class Player:
         # The process ended before that connection began, so the connection cannot continue.
         return self._subject.end if process and process.early_exit else None
 
-    async def play(self, steps: Sequence[Step], patient: bool = False) -> None:
-        """Play the steps; the time limit begins again with each connection.
+    async def play(self, steps: Sequence[Step], wait: Wait = Wait.LAST) -> None:
+        """Play the steps, then wait for the end.
 
-        Then wait for the end as long as the last of all steps needed; if ``patient``, as long as
-        the last of these steps needed.
+        The time limit begins again with each connection.
         """
         async with (
             self._limit,
@@ -217,7 +238,9 @@ class Player:
                     await self._step(step, instance, stack)
                     if self._is_over(instance):
                         break
-                await self._end(instance, (steps if patient else self._subject.steps)[-1])
+                every = self._subject.steps
+                since = {Wait.LAST: every[-1], Wait.OWN: steps[-1], Wait.ALL: every[0]}[wait]
+                await self._end(instance, since)
             finally:
                 for task in self._operations:
                     task.cancel()
@@ -249,9 +272,12 @@ class Player:
             session.note(step.operation, session.peer, arguments=step.arguments)
         elif step.operation:
             await self._begin(session.operate(step.operation, **step.arguments))
-        elif step.closes:
+        elif step.closes is Close.HALF:
             await session.finish()
-        elif not step.opens:
+        elif step.closes:
+            await session.wait_until_taken()
+            await session.close(reset=step.closes is Close.RESET)
+        elif not (step.opens or session.closed_by_suite):
             await session.send_bytes(step.data)
 
     async def _wait_for_answers(self, count: int) -> None:
@@ -267,10 +293,10 @@ class Player:
         process, ended = instance.process, self.sessions.get(self._subject.connection)
         return bool(process and process.exit) or bool(ended and ended.ended)
 
-    async def _end(self, instance: Instance, last: Step) -> None:
+    async def _end(self, instance: Instance, since: Step) -> None:
         """Wait for the end, up to twice as long as it took after this step in the session."""
         starting = 0.0 if any(s.received for s in self.sessions.values()) else self._subject.start
-        within = max(_MIN_END_TIME, 2 * last.left) + 2 * starting
+        within = max(_MIN_END_TIME, 2 * since.left) + 2 * starting
         ended = self.sessions.get(self._subject.connection)
         waits = [asyncio.create_task(ended.until_closed(within))] if ended else []
         if instance.process:
@@ -284,8 +310,8 @@ class Player:
             await session.settle_process()
 
 
-Play = Callable[[EndedSession, Sequence[Step], bool], Awaitable[ReplayResult]]
-"""Plays steps of a session against a fresh instance; the last argument is True to be patient."""
+Play = Callable[[EndedSession, Sequence[Step], Wait], Awaitable[ReplayResult]]
+"""Plays steps of a session against a fresh instance."""
 
 
 class Reduction:
@@ -297,14 +323,14 @@ class Reduction:
         """The sessions of the latest replay that ended in the same way."""
         self._play = play
         self._subject = subject
-        self._patient = False
+        self._wait = Wait.LAST
 
     async def _does_end(self, steps: Sequence[Step]) -> bool:
         """True if these steps end the session in the same way."""
         if self.replays >= REPLAYS:
             return False
         self.replays += 1
-        played = await self._play(self._subject, steps, self._patient)
+        played = await self._play(self._subject, steps, self._wait)
         if not played.ends_like(self._subject.end):
             return False
         self.latest = played.sessions
@@ -322,8 +348,16 @@ class Reduction:
         ``opening`` is the number of first steps that a smoke session also has.
         """
         steps, whole_opening = self._subject.steps, opening
-        if not steps or not await self._does_end(steps):
+        if not steps:
             return ()
+        if not await self._does_end(steps):
+            longest = max(_MIN_END_TIME, 2 * steps[-1].left)
+            if self._wait is not Wait.LAST or steps[0].left <= longest:
+                return ()
+            # The IUT can need the time that passed between the steps, for example to write.
+            self._wait = Wait.ALL
+            if not await self._does_end(steps):
+                return ()
         if opening and await self._is_enough(steps[:opening]):
             steps, opening = steps[:opening], 0
         length = await self._shortest_prefix(steps, opening)
@@ -339,8 +373,8 @@ class Reduction:
         latest = self.latest
         if self.replays >= REPLAYS or await self._does_end(before):
             return ()
-        if not self._patient and before[-1].left > _MIN_END_TIME:
-            self._patient = True
+        if self._wait is Wait.LAST and before[-1].left > _MIN_END_TIME:
+            self._wait = Wait.OWN
             if await self._does_end(before):
                 return await self.smallest_session(whole_opening)
         self.latest = latest

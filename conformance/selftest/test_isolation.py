@@ -11,16 +11,11 @@ from typing import Any
 
 import pytest
 
-from conformance.conclusions.decisions import (
-    CONNECT,
-    FIRST_CONNECTION,
-    Culprit,
-    TrialResult,
-)
-from conformance.evidence import End, Evidence, Kind, Result
+from conformance.conclusions.decisions import Culprit, TrialResult
+from conformance.evidence import CONNECT, FIRST_CONNECTION, End, Evidence, Kind, Result
 from conformance.iut import Iut
 from conformance.running.isolation import REDUCTIONS, Isolation
-from conformance.running.reduction import REPLAYS, EndedSession, ReplayResult, Step
+from conformance.running.reduction import REPLAYS, EndedSession, ReplayResult, Step, Wait
 from conformance.running.results import end_of
 from conformance.running.testbed import Testbed
 from conformance.selftest.driving import SIMULATOR, TIMINGS, Done, Place
@@ -61,7 +56,7 @@ class Simulated(Isolation):
         self.masked: list[tuple[str, str]] = []
 
     async def play(
-        self, subject: EndedSession, steps: Sequence[Step], patient: bool = False
+        self, subject: EndedSession, steps: Sequence[Step], wait: Wait = Wait.LAST
     ) -> ReplayResult:
         labels = [step.label for step in steps]
         self.played.append(labels)
@@ -155,7 +150,7 @@ def test_a_control_that_does_not_end_claims_nothing() -> None:
 def test_another_end_is_not_the_same() -> None:
     class Another(Simulated):
         async def play(
-            self, subject: EndedSession, steps: Sequence[Step], patient: bool = False
+            self, subject: EndedSession, steps: Sequence[Step], wait: Wait = Wait.LAST
         ) -> ReplayResult:
             return ReplayResult(CLOSE, ())
 
@@ -196,10 +191,10 @@ def test_a_late_end_is_not_blamed_on_a_later_message() -> None:
 
     class Late(Simulated):
         async def play(
-            self, subject: EndedSession, steps: Sequence[Step], patient: bool = False
+            self, subject: EndedSession, steps: Sequence[Step], wait: Wait = Wait.LAST
         ) -> ReplayResult:
-            self._dies = lambda sent: "Touch" in sent and (patient or "late" in sent)
-            return await super().play(subject, steps, patient)
+            self._dies = lambda sent: "Touch" in sent and (wait is Wait.OWN or "late" in sent)
+            return await super().play(subject, steps, wait)
 
     subject = session("a", "Handshake", "Touch", "b", "late")
     times = (0.9, 0.8, 0.5, 0.0)
