@@ -47,6 +47,9 @@ _END_TYPE = 0x006
 _MIN_PINGS = 5  # pings whose numbers are judged; equal steps between them are no coincidence
 _MAX_UNANSWERED = 20  # pings without any pong; even a slow pong arrives before the next ones
 _MAX_DIFFERENT = 2  # different numbers of _MIN_PINGS pings; so few are no coincidence
+_PAIRS = 3  # numbers that come twice in a row; so many are no coincidence
+PINGS_OF_PAIRS = 2 * _PAIRS + 1
+"""The latest pings among which repeated numbers count."""
 
 
 class Phase(StrEnum):
@@ -152,7 +155,7 @@ class Oracle:
     def __init__(self) -> None:
         self.exercised: set[str] = set()
         self._sides = {name: _Side(Walk(course)) for name, course in SIDES.items()}
-        self._pings: deque[int] = deque(maxlen=_MIN_PINGS)
+        self._pings: deque[int] = deque(maxlen=PINGS_OF_PAIRS)
         self._unanswered: BoundedDict[int, list[int]] = BoundedDict()
         """By ping number: the positions of all pings with this number."""
         self._pinged = 0
@@ -324,16 +327,17 @@ class Oracle:
         if len(self._pings) < _MIN_PINGS:
             return
         self.exercised.add("ping.random")
-        steps = {(after - before) % 2**64 for before, after in pairwise(self._pings)}
-        if (different := len(set(self._pings))) <= _MAX_DIFFERENT:
+        latest = [*self._pings][-_MIN_PINGS:]
+        steps = {(after - before) % 2**64 for before, after in pairwise(latest)}
+        if (different := len(set(latest))) <= _MAX_DIFFERENT:
             how = f"have {different} different values" if different > 1 else "are all equal"
+        elif sum(before == after for before, after in pairwise(self._pings)) >= _PAIRS:
+            latest, how = [*self._pings], f"repeat the number before {_PAIRS} times"
         elif len(steps) == 1:
             how = f"grow by {steps.pop()} each"
         else:
             return
-        yield Finding(
-            "ping.random", f"the numbers of {_MIN_PINGS} pings {how}: {self._pings[0]}, …"
-        )
+        yield Finding("ping.random", f"the numbers of {len(latest)} pings {how}: {latest[0]}, …")
 
     def _pong(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from conformance.definitions import locations, protocols
-from conformance.deltarobot.oracle import Oracle
+from conformance.deltarobot.oracle import PINGS_OF_PAIRS, Oracle
 from conformance.judging import captures
 from conformance.judging.connections import judge_capture
 
@@ -27,7 +27,7 @@ def test_pings_that_are_long_answered_take_no_memory() -> None:
         list(oracle.message("server", "Ping", {"number": number * number}))
         list(oracle.message("client", "Pong", {"number": number * number}))
     assert not oracle._unanswered
-    assert len(oracle._pings) == 5
+    assert len(oracle._pings) == PINGS_OF_PAIRS
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -25,6 +25,7 @@ from conformance.deltarobot.messages import (
     end,
     pong,
 )
+from conformance.deltarobot.oracle import PINGS_OF_PAIRS
 from conformance.deltarobot.refusal import look_beyond_the_handshake_time
 from conformance.deltarobot.server.exercise import begin, run_operation, stop_exercise
 from conformance.deltarobot.server.tester import drain, open_next_client
@@ -119,10 +120,17 @@ async def test_numbers_are_random(iut: Iut) -> None:
     iut.skip_if_longer(MIN_PINGS * iut.configuration.seconds("ping"), "ping")
     async with open_session(iut) as session:
         numbers = [(await next_ping(session)).value["number"] for _ in range(MIN_PINGS)]
-        while _are_sorted(numbers) and len(numbers) < _SORTED:
+        while (_are_sorted(numbers) and len(numbers) < _SORTED) or (
+            _is_any_repeated(numbers) and len(numbers) < PINGS_OF_PAIRS
+        ):
             numbers.append((await next_ping(session)).value["number"])
     came = f"{len(numbers)} numbers are in order, as from a clock: {numbers[0]}, {numbers[1]}, …"
     check(not _are_sorted(numbers), "random numbers", came)
+
+
+def _is_any_repeated(numbers: Sequence[int]) -> bool:
+    """Return True if a number comes twice in a row."""
+    return any(before == after for before, after in pairwise(numbers))
 
 
 def _are_sorted(numbers: Sequence[int]) -> bool:

@@ -68,11 +68,6 @@ def _normal(curve: list[Vector]) -> list[Vector]:
     return [[c if abs(c) >= 2.0**-126 else 0.0 * c for c in point] for point in curve]
 
 
-def _unit(vector: Vector) -> Vector:
-    length = sum(float(c) ** 2 for c in vector) ** 0.5
-    return [c / length for c in vector] if 0 < length < 1e30 else vector
-
-
 def _aim(state: State) -> Vector:
     return [p + d for p, d in zip(state.position, state.desired, strict=True)]
 
@@ -172,10 +167,6 @@ FAULTS["progress.current-direction"] = {
     "directions-swapped": Fault(
         "Sends the desired direction as the current one.",
         show(lambda state: replace(state, current=state.desired)),
-    ),
-    "current-of-unit-length": Subtle(
-        "Scales the current direction to the length 1.",
-        alter("send_current", lambda _, direction: _unit(direction)),
     ),
 }
 
