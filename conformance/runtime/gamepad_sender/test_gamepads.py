@@ -194,6 +194,18 @@ async def test_not_at_rest(iut: Iut) -> None:
             await expect_pad(session, f"{' and '.join(stick)} away from (0, 0)", is_away(*stick))
 
 
+@requirement("gamepad.at-rest")
+async def test_at_rest_with_buttons(iut: Iut) -> None:
+    """Joysticks stay at (0, 0) while buttons are pressed, also those of triggers and arrows."""
+    async with open_operated(iut) as session:
+        for number in range(BUTTONS):
+            await play(session, _0=pad(pressed=[number]))
+            # The previous message has the same axes, so the buttons show that this one has come.
+            expected = f"all axes at 0 in the message with button {number} pressed"
+            came = await expect_pad(session, expected, has_mask(1 << number), wrong=PRESSED)
+            check(is_at(**REST)(came), expected, f"received {short_json(came)}")
+
+
 @requirement("gamepad.axes")
 @pytest.mark.parametrize("name", AXES)
 async def test_axes(iut: Iut, name: str) -> None:
@@ -316,6 +328,22 @@ async def test_several_buttons(iut: Iut) -> None:
             mask = sum(1 << number for number in pressed)
             await play(session, _0=pad(0.5, 0.5, pressed=pressed))
             await expect_pad(session, f"btn {mask} for the buttons {pressed}", has_mask(mask))
+
+
+@requirement("gamepad.buttons")
+async def test_no_button_of_a_joystick(iut: Iut) -> None:
+    """No bit is set while joysticks are moved and no button is pressed."""
+    async with open_operated(iut) as session:
+        await play(session, _0=pad(pressed=[0]))
+        await expect_pad(session, "btn 1 for button 0", has_mask(1))
+        for name in AXES:
+            for raw in (1.0, -1.0):
+                await play(session, _0=_move(name, raw))
+                moved = is_away(name)
+                expected = f"{name} away from 0 for this axis at {raw}"
+                came = await expect_pad(session, expected, moved, wrong=POSITION)
+                expected = f"btn 0 without a pressed button, and {name} at {raw}"
+                check(has_mask(0)(came), expected, f"received {short_json(came)}")
 
 
 @requirement("gamepad.buttons-integer")

@@ -29,6 +29,14 @@ def _is_at_rest(_: Sender, pads: Mapping[str, Pad]) -> bool:
     return bool(pads) and not any(any(raw["axes"]) for raw in pads.values())
 
 
+def _pulls_trigger(_: Sender, raw: Pad) -> bool:
+    return bool(raw["buttons"][7])
+
+
+def _press_arrow(usual: Function, sender: Sender, raw: Pad) -> dict[str, Any]:
+    return {"btn": usual(sender, raw)["btn"] | (raw["axes"][0] <= -1) << 14}
+
+
 def _right_square(usual: Function, sender: Sender, raw: Pad) -> dict[str, Any]:
     _, _, rx, ry = raw["axes"]
     return {**usual(sender, raw), "rx": float(rx), "ry": float(ry)}
@@ -85,6 +93,10 @@ FAULTS["gamepad.at-rest"] = {
     "fails-at-rest": Subtle(
         "Fails if no joystick is moved.",
         before("gamepads", fail(ValueError, "nothing is moved"), _is_at_rest),
+    ),
+    "trigger-moves-a-joystick": Subtle(
+        "Moves the right joystick while the right trigger is pressed.",
+        alter("pad", lambda _, raw: {**raw, "axes": [*raw["axes"][:3], 1.0]}, _pulls_trigger),
     ),
     "corners-at-rest": Subtle(
         "Sends (0, 0) for positions outside the unit circle.",
@@ -169,6 +181,10 @@ FAULTS["gamepad.buttons"] = {
     ),
     "buttons-stick": Subtle(
         "Ignores the release of the last pressed button.", Change("mask", _keep_pressed)
+    ),
+    "left-is-the-left-arrow": Subtle(
+        "Sets the bit of the left arrow while the left joystick is at its left end.",
+        Change("btn", _press_arrow),
     ),
     "latest-button": Subtle(
         "Sends only one of several pressed buttons.",
