@@ -12,6 +12,7 @@ from conformance.iut import Iut
 from conformance.running.timeouts import GRACE
 from conformance.session import Session, Timeout
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
+from conformance.wire import Side
 
 LONG_CALL = 3.3
 """Seconds of a pause that is longer than 3 s, a common timer period."""
@@ -191,3 +192,18 @@ def operation_timeout(session: Session) -> float:
     """Seconds allowed for an operation; more while the IUT can still be starting."""
     response = session.instance.configuration.seconds("response")
     return (1 + GRACE) * response if has_answered(session) else session.reaction_time
+
+
+async def shut_down(session: Session) -> None:
+    """Close the IUT's input to make it exit. Raises Inconclusive if it does not exit."""
+    process = session.instance.process
+    if process is None:
+        raise NotExercised(
+            "needs an IUT that is started by a command, because its exit is observed"
+        )
+    # The tester requested this exit, so no exit status is a failure.
+    session.state = session.state.after(Side.SUITE)
+    process.standard.finish()
+    within = session.seconds("startup") + session.seconds("response")
+    if not await process.wait(within):
+        raise Inconclusive(f"it did not exit within {within:g} s after the end of its input")

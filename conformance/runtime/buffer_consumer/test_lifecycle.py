@@ -16,6 +16,7 @@ from conformance.runtime.buffer_consumer.tester import (
 )
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import memory_tester, new_uid
+from conformance.runtime.tester import shut_down
 from conformance.verdicts import Conclusion
 
 
@@ -143,7 +144,7 @@ async def test_never_unlinks(iut: Iut) -> None:
         await tester.ask("list")
         for buffer in buffers:
             buffer.check_kept()
-        await tester.shut_down()
+        await shut_down(tester.session)
         # A helper process of the IUT can remove objects shortly after the IUT has exited.
         process = tester.session.instance.process
         await tester.until(lambda: process is None or not process.has_survivors, "response")
@@ -166,7 +167,7 @@ async def test_ends_without_the_mutex(iut: Iut) -> None:
         ]
         done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         done.pop().result()
-        await tester.shut_down()
+        await shut_down(tester.session)
         for task in asked:
             task.cancel()
         with contextlib.suppress(Conclusion):

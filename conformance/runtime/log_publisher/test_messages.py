@@ -20,14 +20,24 @@ from conformance.runtime.log_publisher.tester import (
 )
 from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import LOG
-from conformance.verdicts import Inconclusive, Violation
+from conformance.runtime.tester import shut_down
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 # The lengths around which formats and buffers of common sizes end.
 LENGTHS = (255, 256, 1023, 1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537)
 TEXTS = [
     *("plain", "two words", "", " blanks around ", "new\nline\ttab", "quote \" and \\ and '", "{}"),
-    *("%s %d %(event)s", "{event} {0}", "ä€😀", "\x1b[31mred\x1b[0m", "null", "5", "x" * 31),
+    *(
+        "%s %d %(event)s",
+        "{event} {0}",
+        "<b>a & b</b>",
+        "ä€😀",
+        "\x1b[31mred\x1b[0m",
+        "null",
+        "5",
+        "x" * 31,
+    ),
     *("x" * length for length in (32, *LENGTHS)),
     "ß" * 66_000,
 ]
@@ -382,6 +392,20 @@ async def test_at_once(iut: Iut) -> None:
             "20 messages of 20 log calls",
             f"{len(lost)} were lost, for example {lost[:1]}",
         )
+
+
+@requirement("log.each-once")
+async def test_last_words(iut: Iut) -> None:
+    """A message that is logged directly before a program ends is published."""
+    if iut.transport == "zmq" or "log" in iut.configuration.hooks:
+        raise NotExercised("needs a program with a stream, which ends with its standard input")
+    async with open_publisher(iut) as publisher:
+        await log_and_expect(publisher, "before")
+        await log(publisher, "last words")
+        await shut_down(publisher.session)
+        if len(publisher.sessions) > 1:
+            raise NotExercised("needs a publisher that sends all messages on one connection")
+        await expect_published(publisher, "last words")
 
 
 @requirement("log.order")

@@ -33,7 +33,12 @@ from conformance.runtime.memory.held_time import HeldTime
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
 from conformance.runtime.memory.lists import Lists
-from conformance.runtime.tester import check_running, has_answered, operation_timeout
+from conformance.runtime.tester import (
+    check_running,
+    has_answered,
+    operation_timeout,
+    shut_down,
+)
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
@@ -43,7 +48,6 @@ from conformance.verdicts import (
     Unreachable,
     Violation,
 )
-from conformance.wire import Side
 
 ROBOT = "robot.yaml"
 ONE = "one.yaml"  # a catalog with a single peripheral
@@ -368,23 +372,9 @@ class Tester:
 
     # The end
 
-    async def shut_down(self) -> None:
-        """Close the IUT's input to make it exit. Raises Inconclusive if it does not exit."""
-        process = self.session.instance.process
-        if process is None:
-            raise NotExercised(
-                "needs an IUT that is started by a command, because its exit is observed"
-            )
-        # The tester requested this exit, so no exit status is a failure.
-        self.session.state = self.session.state.after(Side.SUITE)
-        process.standard.finish()
-        within = self.session.seconds("startup") + self.session.seconds("response")
-        if not await process.wait(within):
-            raise Inconclusive(f"it did not exit within {within:g} s after the end of its input")
-
     async def check_unlinks(self, buffers: Sequence[Buffer]) -> None:
         """Shut down the IUT. Raises Violation unless it unlinks these buffers."""
-        await self.shut_down()
+        await shut_down(self.session)
         await self.until(lambda: not any(memory.inode(each.name) for each in buffers), "response")
         for buffer in buffers:
             if memory.inode(buffer.name) is not None:

@@ -1,5 +1,6 @@
 """Faults of the log publisher about event, logger, level and timestamp."""
 
+import html
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -33,6 +34,10 @@ FAULTS["log.event"] = {
     "texts-as-formats": Subtle(
         "Treats a text as a format string, and removes its placeholders.",
         returning("event", lambda text: text.replace("{}", "").replace("%s", "")),
+    ),
+    "texts-for-a-page": Subtle(
+        "Replaces the characters of a text that have a meaning in HTML.",
+        returning("event", lambda text: html.escape(text, quote=False)),
     ),
     "texts-of-1024-bytes-cut": Subtle(
         "Loses the last character of a text of exactly 1024 bytes.",

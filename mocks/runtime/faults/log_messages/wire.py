@@ -57,6 +57,10 @@ def _keep_warning(usual: Function, publisher: Any, message: Message) -> None:
         usual(publisher, kept)
 
 
+def _publish_later(usual: Function, publisher: Publisher, message: Message) -> None:
+    asyncio.get_running_loop().call_later(0.03, usual, publisher, message)
+
+
 FAULTS = Table(Publisher)
 
 FAULTS["encoding.messagepack"] = {
@@ -115,6 +119,10 @@ FAULTS["log.each-once"] = {
     ),
     "everything-twice": Fault("Publishes each message twice.", repeat("publish")),
     "no-warnings": Subtle("Omits only messages at level warning.", skip("publish", at("warning"))),
+    "last-words-lost": Subtle(
+        "Publishes messages 30 ms later, and exits without the latest ones.",
+        Change("publish", _publish_later),
+    ),
     "each-64th-omitted": Subtle("Omits every 64th message.", skip("publish", every(64))),
     "two-hundred-messages": Subtle(
         "Publishes only the first two hundred messages.", only("publish", first(200))
