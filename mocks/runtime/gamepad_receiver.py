@@ -65,7 +65,7 @@ class Receiver(BufferOwner):
         try:
             buffer = await self.pad(index)
             warnings = await self.set_data(buffer, values)
-        except ValueError as error:
+        except (ValueError, OSError) as error:  # an index can be too long for the name of an object
             note(f"gamepad {index}: {error}")
         self.warnings += warnings
         for warning in warnings:

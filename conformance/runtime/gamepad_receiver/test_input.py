@@ -87,6 +87,16 @@ async def test_buttons(iut: Iut) -> None:
             await tester.play_and_expect({"0": pad(btn)}, "0", button_values(tester, btn), None)
 
 
+@requirement("receiver.buttons")
+async def test_buttons_of_several(iut: Iut) -> None:
+    """Each gamepad of a message has its own buttons, also if another one has the same."""
+    async with gamepad_tester(iut) as tester:
+        for masks in ((1, 1), (0b10, 1), (0b10, 0b10), (0, 0b10), (0, 0), (1, 0)):
+            await tester.play({str(index): pad(btn) for index, btn in enumerate(masks)})
+            for index, btn in enumerate(masks):
+                await tester.poll_until(str(index), button_values(tester, btn), None)
+
+
 @requirement("receiver.several")
 async def test_several(iut: Iut) -> None:
     """Each of four gamepads in a message has its values in its own buffer."""
@@ -266,6 +276,7 @@ ODD: dict[str, Any] = {
     "axis-is-text": {"gamepads": {"0": {**pad(), "lx": "left"}}},
     "no-axes": {"gamepads": {"0": {"btn": 1}}},
     "no-buttons": {"gamepads": {"0": {"lx": 0.5, "ly": 0.0, "rx": 0.0, "ry": 0.0}}},
+    "long-keys": {"x" * 300: 1, "gamepads": {"0": {"z" * 300: 0.5, **pad()}, "1" * 300: pad()}},
     "unknown-bits": {"gamepads": {"0": pad(1 << 40 | 1 << 17 | 1)}},
     "negative-buttons": {"gamepads": {"0": pad(-1)}},
     "not-a-number": {"gamepads": {"0": {**pad(), "lx": {"$float": "nan"}}}},

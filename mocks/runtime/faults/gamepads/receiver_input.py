@@ -23,6 +23,7 @@ from mocks.steps import (
     Function,
     alter,
     before,
+    differing,
     every,
     fail,
     first,
@@ -124,6 +125,10 @@ FAULTS["receiver.buttons"] = {
     "buttons-stay": Fault("Ignores the release of buttons.", then("buttons", _drop_released)),
     "sixteen-buttons": Subtle(
         "Reads only 16 bits of btn.", alter("button", lambda _, btn, number: (btn & 0xFFFF, number))
+    ),
+    "equal-to-the-last": Subtle(
+        "Ignores buttons that are equal to the last buttons of any gamepad.",
+        only("buttons", differing(lambda _, pad, *rest: pad.get("btn"))),
     ),
     "pressed-in-all-bits": Subtle(
         "Stores a pressed button as 255.",
