@@ -9,7 +9,7 @@ import pytest
 from conformance.cases import TestCase, compared, requirement
 from conformance.iut import Iut
 from conformance.runtime.rpc_client.calls import Call
-from conformance.runtime.rpc_client.tester import open_caller
+from conformance.runtime.rpc_client.tester import Caller, open_caller
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 
@@ -104,14 +104,36 @@ BROKEN = {
 @requirement("robustness.broken-bytes")
 @pytest.mark.parametrize("kind", BROKEN)
 async def test_broken_bytes(iut: Iut, kind: str) -> None:
-    """A client can reject bytes that are not a response, but does not crash."""
+    """A client can reject bytes that are not a response; then its call fails with the connection.
+
+    A client that no longer reads does not notice the end of the connection.
+    """
+
+    async def play(data: bytes) -> None:
+        await _check_call_ends(iut, data)
+
+    await compared(iut, play, BROKEN[kind], b"", "robustness.no-response")
+
+
+async def _check_call_ends(iut: Iut, data: bytes) -> None:
+    """Raise Violation unless the call fails when the connection ends after these bytes."""
     async with open_caller(iut) as caller:
-        await caller.call("method")
-        await caller.session.send_bytes(BROKEN[kind])
+        call = await caller.call("method")
+        await caller.session.send_bytes(data)
         await caller.session.wait_until_taken()
         await caller.session.finish()
         await caller.session.until_closed(caller.session.seconds("quiet"))
         await caller.session.assert_alive("bytes that are not a response")
+        await _check_fails_or_repeats(caller, call, "bytes that are not a response")
+
+
+async def _check_fails_or_repeats(caller: Caller, call: Call, after: str) -> None:
+    """Raise Violation unless a waiting call fails or is sent again on another connection."""
+    try:
+        await caller.check_fails(call, f"{after}, and the end of the connection")
+    except Violation:
+        if not caller.is_sent_again(call):
+            raise
 
 
 @requirement("robustness.no-response")
@@ -157,8 +179,4 @@ async def test_server_goes(iut: Iut) -> None:
     async with open_caller(iut) as caller:
         call = await caller.call("method")
         await caller.session.close()
-        try:
-            await caller.check_fails(call, "the end of the connection")
-        except Violation:
-            if not caller.is_sent_again(call):
-                raise
+        await _check_fails_or_repeats(caller, call, "a request without a response")

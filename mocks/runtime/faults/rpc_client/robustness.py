@@ -7,7 +7,7 @@ from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.messages import named
 from mocks.runtime.rpc_client import CallFailed, Client
-from mocks.steps import When, alter, before, die, instead, skip
+from mocks.steps import When, alter, before, die, instead, note, noted, skip
 
 UNKNOWN = When(lambda client, number, error, result: number not in client.waiting)
 """If no call waits for a response."""
@@ -55,6 +55,11 @@ FAULTS["robustness.malformed-responses"] = {
 FAULTS["robustness.broken-bytes"] = {
     "dies-of-noise": Fault(
         "Crashes after bytes that are not MessagePack.", before("unreadable", die)
+    ),
+    "calls-outlive-noise": Subtle(
+        "Does not fail its calls if it closes the connection after bytes that are no MessagePack.",
+        before("unreadable", note("noisy")),
+        skip("gone", noted("noisy")),
     ),
     "dies-of-a-cut": Subtle(
         "Crashes if the connection ends within a response.",
