@@ -64,12 +64,22 @@ async def test_one_buffer_each(iut: Iut) -> None:
 
 async def _buffer_name(tester: Tester, type_: str, uid: int) -> str | None:
     """Connect a peripheral; return the name of its buffer, or None if the IUT refuses."""
-    answer = await tester.ask("connect", type=type_, uid=str(uid))
+    answer = await tester.ask("connect", type=type_, uid=tester.uid(uid))
     name = answer.result.get("buffer") if isinstance(answer.result, dict) else None
     if not (answer.ok and isinstance(name, str)):
         return None
     tester.names.add(name)
     return name[:80]
+
+
+@requirement("format.control-widths")
+async def test_wide_uids(iut: Iut) -> None:
+    """A Smart Device with a UID of 65 to 88 bits can be connected."""
+    async with memory_tester(iut) as tester:
+        await tester.connect("arm")
+        for uid in (2**64, 2**80 + 1, 2**88 - 1):
+            name = await _buffer_name(tester, "arm", uid)
+            check(name is not None, f"connect of the UID {uid} to succeed", "it was refused")
 
 
 @requirement("buffers.many")

@@ -5,6 +5,7 @@ from typing import Any
 from conformance.cases import check, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
+from conformance.runtime.buffer_owner.tester import change_connection
 from conformance.runtime.memory.operations import OTHER_LENGTHS, check_partly_stored
 from conformance.runtime.memory.tester import memory_tester, new_uid
 
@@ -65,6 +66,30 @@ async def test_unknown_parameter_to_read(iut: Iut) -> None:
 
 
 @requirement("robustness.odd-operations")
+async def test_data_that_are_not_read(iut: Iut) -> None:
+    """Data for a parameter that is only in the write block are refused or ignored."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        before = await buffer.fill()
+        await tester.ask("set_data", **buffer.arguments, values={"target": 9.5})
+        (await buffer.look()).check_only(before, {"read.timestamp", "control.update"})
+        await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.5})
+        (await buffer.look()).check_fields({"read.params.angle": 0.5})
+
+
+@requirement("robustness.odd-operations")
+async def test_connected_twice(iut: Iut) -> None:
+    """A second connect of a connected peripheral does not affect the next disconnect."""
+    async with memory_tester(iut) as tester:
+        for type_ in ("arm", "panel"):
+            uid = new_uid()
+            buffer = await tester.connect(type_, uid)
+            await tester.with_uid("connect", uid, type=type_)
+            await change_connection(tester, buffer, uid, False)
+            (await buffer.look()).check_fields({"valid": 0})
+
+
+@requirement("robustness.odd-operations")
 async def test_no_parameters(iut: Iut) -> None:
     """An operation on no parameters changes none, and the next operation succeeds."""
     async with memory_tester(iut) as tester:
@@ -101,7 +126,7 @@ async def test_left_behind(iut: Iut) -> None:
 
 @requirement("robustness.odd-operations")
 async def test_unknown_buffers(iut: Iut) -> None:
-    """An operation on a buffer that does not exist fails, and the next operation succeeds."""
+    """An operation on an unknown buffer or peripheral fails, and the next operation succeeds."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name in ("rt-arm-none", "", "../arm", "x" * 300):
@@ -109,4 +134,6 @@ async def test_unknown_buffers(iut: Iut) -> None:
             check(not answer.ok, f"set_data of {name[:20]!r} to fail", "it succeeded")
         answer = await tester.ask("connect", type="nothing", uid="1")
         check(not answer.ok, "connect of a type that is not in the catalog to fail", "it succeeded")
+        # A peripheral that was never connected is disconnected anyway, so this can succeed.
+        await tester.with_uid("disconnect", new_uid(), type="arm")
         await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.5})

@@ -5,15 +5,16 @@ from conformance.harness import memory
 from conformance.runtime.memory.answers import check_own_bit
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.catalog import Parameter
-from conformance.runtime.memory.operations import Operation, run
+from conformance.runtime.memory.operations import GET_UPDATE, Operation, run
 from conformance.runtime.memory.samples import other_sample
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Violation
 
 SET_VALID = Operation("set_valid", {"valid": False}, ("valid",))
 """The only operation that ignores the valid bit."""
-CYCLE = Operation("cycle", {})
+CYCLE = Operation("cycle", {}, ("control.read", "control.write"))
 """A cycle of the device process, which an owner need not offer."""
+OPTIONAL = (GET_UPDATE, CYCLE)
 OPERATIONS = (
     Operation(
         "set_data",

@@ -65,13 +65,17 @@ async def run_again(tester: Tester, buffer: Buffer, operation: Operation, _: int
 
 
 async def offered_operations(
-    tester: Tester, buffer: Buffer, operations: tuple[Operation, ...]
+    tester: Tester,
+    buffer: Buffer,
+    operations: tuple[Operation, ...],
+    optional: tuple[Operation, ...] = (GET_UPDATE,),
 ) -> list[Operation]:
-    """Return these operations, and get_update if the IUT offers it."""
+    """Return these operations, after the optional ones that the IUT offers."""
     found: dict[str, bool] = tester.iut.facts.setdefault("offered", {})
-    if GET_UPDATE.name not in found:
-        try:
-            found[GET_UPDATE.name] = (await run(tester, buffer, GET_UPDATE)).ok
-        except NotExercised:
-            found[GET_UPDATE.name] = False
-    return [GET_UPDATE, *operations] if found[GET_UPDATE.name] else [*operations]
+    for operation in optional:
+        if operation.name not in found:
+            try:
+                found[operation.name] = (await run(tester, buffer, operation)).ok
+            except NotExercised:
+                found[operation.name] = False
+    return [*(each for each in optional if found[each.name]), *operations]

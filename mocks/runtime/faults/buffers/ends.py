@@ -13,6 +13,10 @@ def _is_empty(owner: Owner, buffer: Buffer, given: Any) -> bool:
     return not given
 
 
+def _is_unknown(owner: Owner, type_: str, uid: str) -> bool:
+    return owner.name(type_, uid) not in owner.buffers
+
+
 def _is_invalid(consumer: Consumer, buffer: Buffer, *args: Any) -> bool:
     return not buffer["valid"]
 
@@ -28,6 +32,10 @@ OWNER["robustness.odd-operations"] = {
     "no-names-end-it": Subtle(
         "Crashes if set_read has no parameters.",
         before("set_read", die, _is_empty),
+    ),
+    "dies-of-a-stranger": Subtle(
+        "Crashes if a peripheral disconnects that was never connected.",
+        before("disconnect", die, _is_unknown),
     ),
 }
 

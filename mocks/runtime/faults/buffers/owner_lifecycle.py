@@ -92,6 +92,17 @@ FAULTS["buffers.many"] = {
     ),
 }
 
+FAULTS["format.control-widths"] = {
+    "refuses-wide-uids": Subtle(
+        "Refuses a peripheral with a UID of more than 64 bits.",
+        before(
+            "connect",
+            fail(ValueError, "the UID is out of range"),
+            lambda _, type_, uid: int(uid) >= 2**64,
+        ),
+    ),
+}
+
 FAULTS["robustness.left-behind"] = {
     "only-if-new": Subtle(
         "Names a buffer by type and UID alone, and fails if the object exists.",

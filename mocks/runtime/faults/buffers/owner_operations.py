@@ -1,6 +1,7 @@
 """Faults of the owner about all its operations."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,6 +46,15 @@ def _marked(owner: Owner, buffer: Buffer, bitmap: str) -> list[str]:
 
 def _write_zeros(owner: Owner, buffer: Buffer) -> list[dict[str, Any]]:
     return [{"message": "DEV_WRITE", "values": dict.fromkeys(_marked(owner, buffer, "write"), 0)}]
+
+
+async def _cycle_unlocked(owner: Owner, buffer: Buffer) -> list[dict[str, Any]]:
+    read = await _take_unlocked(owner, buffer)
+    return [{"message": "DEV_READ", "params": read}] if read else []
+
+
+def _clear_updates(owner: Owner, buffer: Buffer) -> None:
+    owner.clear(buffer, "update")
 
 
 async def _clear_later(owner: Owner, buffer: Buffer, bitmap: str) -> None:
@@ -94,11 +104,42 @@ def _clear_others(owner: Owner, buffer: Buffer, values: Values) -> None:
             buffer.mapped.data[field.offset : field.end] = bytes(field.size)
 
 
+async def _store_anywhere(
+    usual: Function, owner: Owner, buffer: Buffer, values: Values
+) -> list[str]:
+    wanted = {
+        name: field for name, field in buffer.layout.params("write").items() if name in values
+    }
+    only = {name: wanted[name] for name in wanted if name not in buffer.layout.params("read")}
+    async with owner.operation(buffer):
+        for name, field in only.items():
+            owner.put(buffer, field, field.encode(values[name]))
+    known: list[str] = await usual(
+        owner, buffer, {name: value for name, value in values.items() if name not in only}
+    )
+    return known
+
+
+def _count_connect(owner: Owner, type_: str, uid: str) -> None:
+    counts = vars(owner).setdefault("connects", Counter())
+    counts[type_, uid] += 1
+
+
+def _is_still_connected(owner: Owner, type_: str, uid: str) -> bool:
+    counts = vars(owner)["connects"]
+    counts[type_, uid] -= 1
+    return bool(counts[type_, uid] > 0)
+
+
 FAULTS = Table(Owner)
 
 FAULTS["operations.mutex"] = {
     "get-read-unlocked": Subtle(
         "Reads and clears the Read bitmap without the mutex.", instead("get_read", _take_unlocked)
+    ),
+    "cycle-unlocked": Subtle(
+        "Reads and clears the Read bitmap in a cycle without the mutex.",
+        instead("cycle", _cycle_unlocked),
     ),
     "set-valid-unlocked": Subtle(
         "Sets the valid bit without the mutex.",
@@ -175,6 +216,9 @@ FAULTS["operations.nothing-else"] = {
         "Writes a boolean as four bytes, also over the next parameter.",
         then("put", _widen_boolean),
     ),
+    "cycle-clears-update": Subtle(
+        "Clears the Update bitmap in a cycle.", before("cycle", locked(_clear_updates))
+    ),
     "sub-clears-update": Subtle(
         "Clears the Update bitmap when the subscription is set.",
         then("set_sub", locked(lambda owner, buffer, *_: owner.clear(buffer, "update"))),
@@ -193,6 +237,15 @@ FAULTS["robustness.odd-operations"] = {
             fail(SystemExit, 1),
             lambda _, buffer, names: not {*names} <= buffer.layout.params("read").keys(),
         ),
+    ),
+    "sensed-where-wanted": Subtle(
+        "Stores data of a parameter that is only writeable in the write block.",
+        Change("set_data", _store_anywhere),
+    ),
+    "connections-counted": Subtle(
+        "Counts connects, and clears the valid bit only after as many disconnects.",
+        before("connect", _count_connect),
+        skip("disconnect", _is_still_connected),
     ),
     "half-of-the-data": Subtle(
         "Writes the known parameters before it fails because of an unknown one.",
