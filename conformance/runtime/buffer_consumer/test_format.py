@@ -80,3 +80,20 @@ async def test_sees_what_is_there(iut: Iut) -> None:
                 await buffer.put({f"read.params.{name}": value})
                 await check_reads_now(buffer, name, value)
         await check_reads(other, "angle", (await other.look())["read.params.angle"])
+
+
+@requirement("buffers.on-demand")
+async def test_created_later(iut: Iut) -> None:
+    """A buffer is read after it was created, although an earlier read has found nothing."""
+    async with memory_tester(iut) as tester:
+        name = tester.new_name("arm")
+        for _ in range(2):
+            await tester.ask("get_value", buffer=name, type="arm", param="angle")
+        buffer = await tester.make("arm", name=name)
+
+        async def is_read() -> bool:
+            return (await tester.ask("get_value", **buffer.arguments, param="angle")).ok
+
+        # A consumer that polls finds the buffer at its next poll.
+        await tester.session.poll_until(is_read, "the value of a new buffer", "response")
+        await check_reads(buffer, "angle", buffer.peek_at("read.params.angle"), None)

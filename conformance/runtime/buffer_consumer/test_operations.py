@@ -175,6 +175,8 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
     """An operation aborts if its buffer becomes invalid while it waits for the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
+        # The operation continues after the wait if the buffer stays valid.
+        await check_waits_for_mutex(tester, buffer, SET_VALUE.name, SET_VALUE.on(buffer))
         for operation in await offered_operations(tester, buffer, OPERATIONS):
             await buffer.put({"valid": 1})
             await check_aborts_if_invalidated(tester, buffer, operation.name, operation.on(buffer))

@@ -1,15 +1,19 @@
 """Tests of get_value and set_value: the values that a consumer reads and writes."""
 
 import time
+from itertools import repeat, takewhile
 from typing import Any
 
 from conformance.cases import lasting, requirement
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import check_reads, set_value
 from conformance.runtime.memory.catalog import REAL
+from conformance.runtime.memory.contention import MANY_USES, run_often
 from conformance.runtime.memory.hold_mutex import check_waits_for_mutex, seconds_until_early
 from conformance.runtime.memory.samples import extremes, sample
 from conformance.runtime.memory.tester import memory_tester
+from conformance.verdicts import NotExercised, Violation
 
 EXTREMES: dict[str, list[Any]] = {
     "angle": [0.0, -1.25],
@@ -54,6 +58,24 @@ async def test_get_value_of_every_type(iut: Iut) -> None:
                 for value in extremes(param, buffer.layout[f"read.params.{param.name}"]):
                     await buffer.put({f"read.params.{param.name}": value})
                     await check_reads(buffer, param.name, value)
+
+
+@requirement("get-value.value")
+async def test_many_reads(iut: Iut) -> None:
+    """Hundreds of reads succeed like the first: none leaves a file open, or a view."""
+    if "get_value" in iut.configuration.hooks:
+        raise NotExercised("a hook is a process for each read: use the standard streams")
+    async with memory_tester(iut) as tester:
+        buffer, answered = await tester.make("arm"), list[Answer]()
+        left = tester.session.countdown("startup", "response")
+        reads = takewhile(lambda _: left() > 0, repeat({"param": "angle"}, MANY_USES))
+        await run_often(tester, buffer, "get_value", reads, answered)
+        failed = [number for number, answer in enumerate(answered, 1) if not answer.ok]
+        if failed:
+            why = answered[failed[0] - 1].why
+            expected = f"each of {len(answered)} reads to succeed"
+            raise Violation(expected, f"{len(failed)} failed, first number {failed[0]}: {why}")
+        await check_reads(buffer, "angle", buffer.peek_at("read.params.angle"))
 
 
 @requirement("get-value.value")

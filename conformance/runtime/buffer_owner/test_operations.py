@@ -166,6 +166,8 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
     """An operation aborts if its buffer becomes invalid while it waits for the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
+        # The operation continues after the wait if the buffer stays valid.
+        await check_waits_for_mutex(tester, buffer, OPERATIONS[0].name, OPERATIONS[0].on(buffer))
         for operation in await offered_operations(tester, buffer, OPERATIONS, OPTIONAL):
             await buffer.fill()
             await buffer.put({"valid": 1})

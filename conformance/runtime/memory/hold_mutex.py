@@ -166,8 +166,8 @@ async def check_aborts_if_invalidated(
 ) -> None:
     """Run an operation whose buffer becomes invalid while it waits for the mutex.
 
-    Raises Violation of operations.validity if the operation then changes anything or has a result.
-    An operation that does not wait is not judged here.
+    Raises Violation of operations.validity if the operation then changes anything, has a result or
+    does not end. An operation that does not wait is not judged here.
     """
     asked: asyncio.Task[Answer] | None = None
     try:
@@ -178,7 +178,7 @@ async def check_aborts_if_invalidated(
                 return
             buffer.poke({"valid": 0})
             before = buffer.peek()
-        answer = await _wait_for_answer(tester, buffer, name, asked)
+        answer = await _wait_for_answer(tester, buffer, name, asked, "operations.validity")
         (await buffer.look()).check_only(before, (), "operations.validity")
         if answer.ok and answer.result:
             raise Violation(
@@ -233,14 +233,19 @@ def _check_bits_stay(
 
 
 async def _wait_for_answer(
-    tester: Tester, buffer: Buffer, name: str, asked: asyncio.Task[Answer]
+    tester: Tester,
+    buffer: Buffer,
+    name: str,
+    asked: asyncio.Task[Answer],
+    requirement: str | None = None,
 ) -> Answer:
     """Return the answer of an operation after the mutex was released.
 
-    Raises Violation if no answer arrives.
+    Raises Violation of ``requirement`` if no answer arrives. The default is the requirement about
+    waiting for the mutex.
     """
     response = tester.session.instance.configuration.seconds("response")
-    about = _requirement_if_stuck(tester)
+    about = requirement or _requirement_if_stuck(tester)
     try:
         with tester.session.deadline(
             "an answer after a release", (1 + GRACE) * response, about

@@ -323,17 +323,23 @@ class Tester:
 
     # Buffers for a consumer
 
-    async def make(self, type_: str, valid: bool = True) -> Buffer:
-        """Create a buffer in the IUT's layout, with a different value in every field."""
+    async def make(self, type_: str, valid: bool = True, name: str | None = None) -> Buffer:
+        """Create a buffer in the IUT's layout, with a different value in every field.
+
+        The default name is a new one.
+        """
         layout = await self.layout_with_bits(type_)
-        buffer = self._make(type_, layout)
+        buffer = self._make(type_, layout, name or self.new_name(type_))
         await buffer.fill()
         await buffer.put({"valid": int(valid)})
         return buffer
 
-    def _make(self, type_: str, layout: Layout) -> Buffer:
+    def new_name(self, type_: str) -> str:
+        """Return an unused name for a buffer of a type."""
         template = self.session.instance.configuration.value("buffer_name")
-        name = template.replace("{type}", type_).replace("{uid}", str(new_uid()))
+        return template.replace("{type}", type_).replace("{uid}", str(new_uid()))
+
+    def _make(self, type_: str, layout: Layout, name: str) -> Buffer:
         try:
             made = SharedObject.create(name, layout.size, layout["mutex"].offset)
         except NoObject as error:
@@ -366,7 +372,7 @@ class Tester:
         """Return a valid buffer without knowledge of the bits of parameters."""
         if self.owns:
             return await self._connect_once(type_, new_uid())
-        buffer = self._make(type_, layout)
+        buffer = self._make(type_, layout, self.new_name(type_))
         await buffer.put({"valid": 1})
         return buffer
 

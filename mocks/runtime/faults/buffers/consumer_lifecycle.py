@@ -13,7 +13,7 @@ from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.memory.changes import IN_USE, UNLINK_AT_EXIT, VALID, nothing
 from mocks.runtime.memory.mapped import FOLDER, Mapped
 from mocks.runtime.memory.peer import Buffer
-from mocks.steps import Change, Function, before, fail, instead, later, returning, then
+from mocks.steps import Change, Function, after, before, fail, instead, later, returning, then
 
 
 def _list_all(_: Consumer) -> list[str]:
@@ -48,6 +48,18 @@ def _give_up(times: int) -> Change:
             raise ValueError(f"{buffer.name} was invalid too often")
 
     return before("check_valid", check)
+
+
+def _open_unless_missed(usual: Function, consumer: Consumer, name: str, type_: str) -> Buffer:
+    missed = vars(consumer).setdefault("missed", set())
+    if name in missed:
+        raise ValueError(f"there is no buffer {name!r}")
+    try:
+        buffer: Buffer = usual(consumer, name, type_)
+    except ValueError:
+        missed.add(name)
+        raise
+    return buffer
 
 
 def _unlink_when_invalid(usual: Function, consumer: Consumer, args: Mapping[str, Any]) -> Buffer:
@@ -98,6 +110,10 @@ FAULTS["lifecycle.listed"] = {
 }
 
 FAULTS["get-value.value"] = {
+    "files-left-open": Subtle(
+        "Leaves a file open at each read, and fails after a thousand of them.",
+        before("get_value", fail(ValueError, "too many open files"), after(1000)),
+    ),
     "sixteen-views": Subtle(
         "Opens only sixteen buffers, and cannot read others.",
         before(
@@ -105,6 +121,13 @@ FAULTS["get-value.value"] = {
             fail(ValueError, "too many buffers"),
             lambda consumer, buffer, name: buffer.name not in [*consumer.buffers][:16],
         ),
+    ),
+}
+
+FAULTS["buffers.on-demand"] = {
+    "missing-for-good": Subtle(
+        "Remembers a missing buffer, and does not find the buffer later.",
+        Change("open", _open_unless_missed),
     ),
 }
 

@@ -31,6 +31,14 @@ async def _clamp_locked(consumer: Consumer, buffer: Buffer, name: str, value: An
     consumer.release(buffer)
 
 
+async def _acquire_valid(usual: Function, consumer: Consumer, buffer: Buffer) -> None:
+    await usual(consumer, buffer)
+    while not buffer["valid"]:
+        consumer.release(buffer)
+        await asyncio.sleep(0.01)
+        await usual(consumer, buffer)
+
+
 async def _write_to_invalid(consumer: Consumer, buffer: Buffer, name: str, value: Any) -> None:
     await consumer.acquire(buffer)
     if not buffer["valid"] and not buffer.layout.control:
@@ -153,6 +161,10 @@ FAULTS["operations.validity"] = {
     "writes-to-invalid": Subtle(
         "Writes to an invalid buffer without a control block, and then fails.",
         before("set_value", _write_to_invalid),
+    ),
+    "waits-for-validity": Subtle(
+        "Waits until an invalid buffer is valid again, instead of aborting.",
+        Change("acquire", _acquire_valid),
     ),
 }
 

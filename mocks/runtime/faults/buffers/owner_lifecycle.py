@@ -154,6 +154,10 @@ FAULTS["lifecycle.disconnect"] = {
     "tired-of-connecting": Subtle(
         "Ignores connects after the ninetieth.", instead("connect", buffer_of, after(90))
     ),
+    "files-left-open": Subtle(
+        "Leaves a file open at each connect, and fails after 250 of them.",
+        before("connect", fail(ValueError, "too many open files"), after(250)),
+    ),
 }
 
 FAULTS["lifecycle.kept"] = {
