@@ -100,6 +100,16 @@ async def test_results(iut: Iut) -> None:
             await caller.check_succeeds(call, result)
 
 
+@requirement("rpc.wide-results")
+@pytest.mark.parametrize("result", [-(2**63), 2**63, 2**64 - 2**11])
+async def test_wide_integers(iut: Iut, result: int) -> None:
+    """A call has a result of 64 bits; a double represents each of these integers exactly."""
+    async with open_caller(iut) as caller:
+        call = await caller.call("method")
+        await call.respond(None, result)
+        await caller.check_succeeds(call, result)
+
+
 @requirement("rpc.success")
 @lasting
 async def test_after_a_while(iut: Iut) -> None:

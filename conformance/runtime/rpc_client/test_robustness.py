@@ -97,6 +97,8 @@ BROKEN = {
     "text": b"HTTP/1.1 400 Bad Request\r\n\r\n",
     "cut": b"\x94\x01",
     "huge-array": b"\xdd\xff\xff\xff\xff\x00",
+    "huge-map": b"\x94\x01\x00\xc0\xdf\xff\xff\xff\xff\x00",
+    "huge-text": b"\x94\x01\x00\xc0\xdb\xff\xff\xff\xfftext",
     "deep": b"\x91" * 100_000,
 }
 

@@ -71,6 +71,8 @@ _WITH_SIGNS = in_all_parts(
     of_type(int, lambda number: number - 2**16, lambda number: 2**15 <= number < 2**16)
 )
 
+_LONG_WITH_SIGNS = of_type(int, lambda number: number - 2**64, lambda number: number >= 2**63)
+
 FAULTS = Table(Client)
 
 FAULTS["rpc.matching"] = {
@@ -113,6 +115,13 @@ FAULTS["rpc.success"] = {
     ),
     "deaf-after-a-second": Subtle(
         "Ignores all data after a second of silence on a connection.", only("take", _heard_lately)
+    ),
+}
+
+FAULTS["rpc.wide-results"] = {
+    "double-words-with-signs": Subtle(
+        "Reads an unsigned integer of eight bytes as a signed integer.",
+        _read(lambda error, result: (error, _LONG_WITH_SIGNS(result))),
     ),
 }
 
