@@ -11,6 +11,7 @@ from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import UPDATE
 from conformance.runtime.tester import LONG_CALL, open_operated, run_operation
 from conformance.runtime.update_publisher.tester import (
+    DEVICE_CHECK_INTERVAL,
     ROUNDS,
     KnownValues,
     change,
@@ -167,6 +168,28 @@ async def test_first_after_the_last(iut: Iut) -> None:
         await session.assert_alive("the disconnection of all devices")
         await connect(session, other, {"value": 1})
         await expect_listed(session, other)
+
+
+@requirement("update.all-uids")
+@lasting
+async def test_back_at_once(iut: Iut) -> None:
+    """A device that reconnects immediately stays in the updates.
+
+    A publisher that forgets devices later must not forget a device that is back.
+    """
+    one, other, *_ = new_uids()
+    async with open_operated(iut) as session:
+        for uid in (one, other):
+            await connect(session, uid, {"value": 1})
+        await expect_listed(session, one, other)
+        await run_operation(session, "disconnect", uid=one)
+        await connect(session, one, {"value": 1})
+        session.pass_over()
+        seen = await session.expect(
+            UPDATE, where=lambda update: one in devices(update), within=change_deadline(session)
+        )
+        await session.drain(within=DEVICE_CHECK_INTERVAL + ROUNDS * session.seconds("update"))
+        check_in_each(session, one, seen)
 
 
 @requirement("update.goes-on")

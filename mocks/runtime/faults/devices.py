@@ -1,5 +1,6 @@
 """Faults of the update publisher about its devices and their values."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -74,6 +75,10 @@ def _keep_alias(usual: Function, publisher: Publisher, uid: str) -> None:
         publisher.aliases[uid] = alias
 
 
+def _disconnect_later(usual: Function, publisher: Publisher, uid: str) -> None:
+    asyncio.get_running_loop().call_later(0.3, usual, publisher, uid)
+
+
 def _with_values_of_first(usual: Function, publisher: Publisher, uid: str) -> Values:
     return {**usual(publisher, next(iter(publisher.devices))), **usual(publisher, uid)}
 
@@ -115,6 +120,10 @@ FAULTS["update.all-uids"] = {
     "changed-devices-only": Subtle(
         "Omits devices without changes.",
         returning("sd", lambda sd: {uid: values for uid, values in sd.items() if values}),
+    ),
+    "forgets-later": Subtle(
+        "Forgets a device 300 ms after its disconnect, also if the device is back.",
+        Change("disconnect", _disconnect_later),
     ),
     "quiet-devices-leave": Subtle(
         "Omits a device after eight updates without changes.", Change("sd", _without_quiet)
