@@ -15,7 +15,7 @@ from conformance.verdicts import Inconclusive
 
 ROUNDS = 1000
 MANY_USES = 1100
-"""Operations of one kind: more than 1024, the usual limit of open files."""
+"""Operations or messages of one kind: more than 1024, the usual limit of open files."""
 _AT_ONCE = 50  # simultaneous operations
 _SLOW = 0.25  # fraction of the timeout; a batch that takes longer is slow
 

@@ -102,6 +102,10 @@ FAULTS["receiver.axes"] = {
     "tired-of-input": Subtle(
         "Ignores all messages after the two hundredth.", only("received", first(200))
     ),
+    "files-left-open": Subtle(
+        "Leaves a file open at each message, and ignores all after a thousand.",
+        only("received", first(1000)),
+    ),
     "every-fourth-lost": Subtle("Ignores every fourth message.", skip("received", every(4))),
     "axes-in-order": Subtle(
         "Uses the axes of a gamepad in their order, regardless of their names.",
