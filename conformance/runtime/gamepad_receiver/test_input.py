@@ -94,7 +94,7 @@ async def test_buttons(iut: Iut) -> None:
 
 @requirement("receiver.buttons")
 async def test_buttons_of_several(iut: Iut) -> None:
-    """Each gamepad of a message has its own buttons, also if another one has the same."""
+    """Each gamepad of a message has its own buttons, also if they are equal."""
     async with gamepad_tester(iut) as tester:
         for masks in ((1, 1), (0b10, 1), (0b10, 0b10), (0, 0b10), (0, 0), (1, 0)):
             await tester.play({str(index): pad(btn) for index, btn in enumerate(masks)})
@@ -219,7 +219,7 @@ _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 BEYOND: list[tuple[dict[str, Any], dict[str, float]]] = [
     ({"lx": 3.0}, {"lx": 1.0, "ly": 0.0}),
     ({"ly": -3.0}, {"lx": 0.0, "ly": -1.0}),
-    # One axis of each joystick: a receiver can move a position to the unit circle.
+    # Each joystick has one axis off rest: a receiver can move a position to the unit circle.
     ({"rx": 1.0625, "ly": 0.25}, {"rx": 1.0, "ly": 0.25}),
     ({"ry": -1e30}, {"rx": 0.0, "ry": -1.0}),
 ]

@@ -106,7 +106,7 @@ BROKEN = {
 @requirement("robustness.broken-bytes")
 @pytest.mark.parametrize("kind", BROKEN)
 async def test_broken_bytes(iut: Iut, kind: str) -> None:
-    """A client can reject bytes that are not a response; then its call fails with the connection.
+    """After bytes that are not a response, a call fails with the connection.
 
     A client that no longer reads does not notice the end of the connection.
     """
