@@ -176,9 +176,18 @@ class KnownValues:
                 values = {**given.get("params", {}), **given.get("values", {})}
                 yield from [values[param]] if param in values else []
 
+    def unknown_names(self) -> set[str]:
+        """Return the names of parameters that the device does not have, but that were sent."""
+        return {name for name in self.values() if not [*self._all_values(name)]}
+
     def violated_requirement(self, wanted: dict[str, Any]) -> str | None:
-        """Return update.values if all wrong values were sent but never set; else None."""
+        """Return update.values if all wrong values were sent but never set; else None.
+
+        A value under a name that the device does not have was never set.
+        """
         values = self.values()
+        if self.unknown_names():
+            return "update.values"
         wrong = [n for n in wanted if n not in values or not is_same(wanted[n], values[n])]
         never = all(
             n in values and not any(is_same(v, values[n]) for v in self._all_values(n))

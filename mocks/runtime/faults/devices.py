@@ -147,6 +147,10 @@ FAULTS["update.values"] = {
     "floats-as-integers": Fault(
         "Writes floats as integers.", _each_value(of_type(float, int, lambda v: abs(v) < 2**53))
     ),
+    "names-in-small-letters": Subtle(
+        "Writes the names of parameters in lower case.",
+        returning("values", lambda values: {name.lower(): values[name] for name in values}),
+    ),
     "floats-of-four-digits": Subtle(
         "Rounds floats to four digits.", _each_value(of_type(float, to_four_digits))
     ),
