@@ -13,9 +13,12 @@ from hypothesis.strategies import SearchStrategy
 
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, split_at
+from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
 
+_CONTROLS = 3  # sessions in the plain form that must pass before the unusual form is to blame
+_PAUSE = 0.3  # seconds; longer than the read timeouts of most programs
 SLOW = 10  # tries that an example counts for if it times out or ends the IUT, because it takes long
 
 LASTING, DRAWN = "__lasting__", "__drawn__"
@@ -51,6 +54,13 @@ def absent(message: Message | None, expected: str) -> None:
     """Raise Violation if there is a message; ``expected`` says what should have happened."""
     if message is not None:
         raise Violation(expected, f"{message.name} came", event=message.event)
+
+
+async def send_with_pause(session: Session, data: bytes, at: int) -> None:
+    """Send bytes in two pieces, cut at this offset; pause after each piece."""
+    for piece in split_at([at])(data):
+        await session.send_bytes(piece)
+        await session.until_closed(_PAUSE)
 
 
 async def however_cut(

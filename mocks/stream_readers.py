@@ -3,10 +3,13 @@
 A fault returns such a decoder from `make_decoder`, wrapped around the mock's own decoder.
 """
 
+import time
 from collections.abc import Callable
 
 from conformance.codec import Decoder, Frame
 from mocks.steps import Change, instead
+
+_PAUSE = 0.1  # seconds; a usual timeout of programs that do other work between two reads
 
 
 def reads(make: Callable[[], Decoder]) -> Change:
@@ -45,3 +48,21 @@ class LastOfARead(FirstOfARead):
 
     def feed(self, data: bytes) -> list[Frame]:
         return self._decoder.feed(data)[-1:]
+
+
+class ForgetsInPauses(Decoder):
+    """Loses an incomplete message during a pause, like a reader whose read has timed out."""
+
+    def __init__(self, make_decoder: Callable[[], Decoder]) -> None:
+        self._make_decoder = make_decoder
+        self._decoder = make_decoder()
+        self._latest = 0.0
+
+    def feed(self, data: bytes) -> list[Frame]:
+        if time.monotonic() - self._latest > _PAUSE:
+            self._decoder = self._make_decoder()
+        self._latest = time.monotonic()
+        return self._decoder.feed(data)
+
+    def end(self) -> list[Frame]:
+        return self._decoder.end()

@@ -2,11 +2,22 @@
 
 from typing import Any
 
+import pytest
+
 from conformance import generation
-from conformance.cases import absent, explore, however_cut, lasting, requirement
+from conformance.cases import (
+    absent,
+    compared,
+    explore,
+    however_cut,
+    lasting,
+    requirement,
+    send_with_pause,
+)
 from conformance.deltarobot import strategies
 from conformance.deltarobot.client.exercise import blame_unused_value, check_latest_shown
 from conformance.deltarobot.client.tester import wait_for_all_pongs
+from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import (
     await_greeting,
     open_session,
@@ -91,6 +102,20 @@ async def test_ping_behind_the_handshake(iut: Iut) -> None:
         await session.send(*HANDSHAKE, ping(99), segmentation=whole)
         await await_greeting(session)
         await wait_for_all_pongs(session, [99])
+
+
+@requirement("frame.segmentation")
+@lasting
+@pytest.mark.parametrize("at", [1, 2, -1], ids=["identifier", "contents", "last-byte"])
+async def test_pause_inside_a_ping(iut: Iut, at: int) -> None:
+    """A ping whose rest comes after a pause is answered."""
+
+    async def play(at: int) -> None:
+        async with open_session(iut) as session:
+            await send_with_pause(session, encode(ping(7)), at)
+            await wait_for_all_pongs(session, [7], " that came with a pause inside")
+
+    await compared(iut, play, at, 0, "pong.each")
 
 
 @requirement("pong.each")

@@ -2,14 +2,25 @@
 
 from typing import Any
 
+import pytest
+
 from conformance import generation
-from conformance.cases import explore, however_cut, requirement
+from conformance.cases import (
+    check,
+    compared,
+    explore,
+    however_cut,
+    lasting,
+    requirement,
+    send_with_pause,
+)
 from conformance.deltarobot import strategies
+from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import open_session
-from conformance.deltarobot.messages import PROGRESS, UNKNOWN
+from conformance.deltarobot.messages import PROGRESS, UNKNOWN, end
 from conformance.deltarobot.server.exercise import begin, set_progress
 from conformance.deltarobot.server.tester import drain
-from conformance.deltarobot.service import check_continues, check_serves
+from conformance.deltarobot.service import check_continues, check_serves, habits
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -29,6 +40,26 @@ async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> N
             await check_continues(iut, session, f"{len(plan)} unknown messages")
 
     await however_cut(iut, cuts, "frame.segmentation", play)
+
+
+@requirement("frame.segmentation")
+@lasting
+@pytest.mark.parametrize("at", [1, 4, -1], ids=["identifier", "length", "last-byte"])
+async def test_pause_inside_an_end(iut: Iut, at: int) -> None:
+    """An end of transmission whose rest comes after a pause closes the connection."""
+    closing = (await habits(iut)).closing
+    if closing is None:
+        raise Inconclusive("the server closes after no end of transmission in a plain session")
+
+    async def play(at: int) -> None:
+        async with open_session(iut) as session:
+            # A pong during the pause would be a part of the message.
+            await session.stop_answering()
+            await send_with_pause(session, encode(end(closing)), at)
+            expected = "the connection to be closed after an end of transmission with a pause"
+            check(await session.until_closed(), expected, "the server did not close it")
+
+    await compared(iut, play, at, 0, "end.received")
 
 
 @requirement("messages.unknown-skipped")

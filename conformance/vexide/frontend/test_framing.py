@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from conformance.cases import check, compared, requirement
+from conformance.cases import check, compared, lasting, requirement, send_with_pause
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, split_at, whole
 from conformance.verdicts import Inconclusive, NotExercised
@@ -29,6 +29,7 @@ from conformance.vexide.lengths import EACH_LENGTH, SHORT, pad
 from conformance.vexide.spellings import BEYOND_ASCII, SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
+_INSIDE = 3  # bytes of a Ready before a pause
 LONG_LINE = (
     5  # usual lines whose reading time a long line can need, because a slow reader is not wrong
 )
@@ -149,6 +150,19 @@ async def test_a_line_and_a_half(iut: Iut) -> None:
         lines = encode(SIGNATURE) + encode(READY)
         await session.send_bytes(lines, segmentation=split_at([len(lines) - 4]))
         await expect_start(session, to="after a Ready in two pieces")
+
+
+@lasting
+@requirement("framing.segmentation")
+async def test_pause_inside_a_line(iut: Iut) -> None:
+    """A Ready whose rest comes after a pause counts."""
+
+    async def play(at: int) -> None:
+        async with open_in_setup(iut) as session:
+            await send_with_pause(session, encode(READY), at)
+            await expect_start(session, to="after a Ready with a pause inside")
+
+    await compared(iut, play, _INSIDE, 0, "start.sent")
 
 
 @pytest.mark.parametrize("size", EACH_LENGTH)

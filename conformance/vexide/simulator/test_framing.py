@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cases import check, compared, requirement
+from conformance.cases import check, compared, lasting, requirement, send_with_pause
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, byte_by_byte, split_at, whole
 from conformance.session import Session
@@ -47,6 +47,7 @@ from conformance.vexide.simulator.tester import (
 from conformance.vexide.spellings import BEYOND_ASCII, SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
+_INSIDE = 5  # bytes of a StartExecution before a pause
 _SILENT = "motors of which no update comes in a plain session"
 
 
@@ -116,6 +117,22 @@ async def test_cut_configuration(iut: Iut, cut: Segmentation) -> None:
     async with open_session(iut, program=known.program, segmentation=cut) as session:
         await start(session, *(motor(session, number) for number in known.configured))
         await _check_all_driven(iut, session, known)
+
+
+@lasting
+@requirement("framing.segmentation")
+async def test_pause_inside_a_line(iut: Iut) -> None:
+    """A StartExecution whose rest comes after a pause starts the program."""
+    program = await visible_program(iut)
+
+    async def play(at: int) -> None:
+        async with open_session(iut, program=program) as session:
+            await make_ready(session, motor(session, 1))
+            await send_with_pause(session, encode(START), at)
+            ran = await wait_for_output(iut, session)
+            check(ran, "the program to run", "a StartExecution with a pause inside had no effect")
+
+    await compared(iut, play, _INSIDE, 0, "start.begins-execution")
 
 
 @requirement("framing.segmentation")

@@ -17,7 +17,7 @@ from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import END, HANDSHAKE, MAGIC, VERSION, Session
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.steps import call, having, instead, nth, send, then, write
-from mocks.stream_readers import PerRead, reads
+from mocks.stream_readers import ForgetsInPauses, PerRead, reads
 
 
 class HalfIdentifiersLost(Misreader):
@@ -250,6 +250,10 @@ FAULTS["frame.segmentation"] = {
     "deaf-after-a-half": Subtle(
         "Reads nothing more after a read that ended inside a message, but goes on sending.",
         reads(DeafAfterHalf),
+    ),
+    "forgets-in-pauses": Subtle(
+        "Loses the first part of a message during a pause.",
+        reads(lambda: ForgetsInPauses(Decoder)),
     ),
     "loses-half-contents": Subtle(
         "Loses a byte of a 128-bit message that is cut inside its contents.",

@@ -10,7 +10,7 @@ from conformance.codec import Frame
 from conformance.vexide.codec import Decoder, encode
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.steps import When, alter, first, hang, instead, only, returning, skip
-from mocks.stream_readers import FirstOfARead, reads
+from mocks.stream_readers import FirstOfARead, ForgetsInPauses, reads
 from mocks.vexide.session import Session
 
 HANDSHAKE = When(lambda _, frame: frame.name == "Handshake")
@@ -94,6 +94,10 @@ FAULTS["framing.segmentation"] = {
     "reads-decoded-apart": Subtle(
         "Replaces a character that arrives in two reads by other characters.",
         alter("receive", lambda _, data: data.decode(errors="replace").encode()),
+    ),
+    "forgets-in-pauses": Subtle(
+        "Loses the first part of a line during a pause.",
+        reads(lambda: ForgetsInPauses(Decoder)),
     ),
     "splits-text": Subtle(
         "Treats a line separator inside a text as the end of a line.",
