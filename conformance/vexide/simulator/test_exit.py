@@ -25,6 +25,8 @@ from conformance.vexide.simulator.probe_sessions import (
     wait_for_output,
 )
 from conformance.vexide.simulator.tester import (
+    LOADED,
+    RUNS,
     SETUP,
     another_session,
     expect_ready,
@@ -243,13 +245,24 @@ async def test_second_session(iut: Iut) -> None:
             await session.send(hello(extensions=["x-second"], x={"y": [1]}))
             await session.expect("Handshake", to="in answer to the Handshake of a second session")
             await session.send(motor(session, 2), competition())
-            await expect_ready(session, "in a second session")
+            await expect_ready(session, "in a second session", LOADED)
             await session.send(START)
-            check(
-                await wait_for_output(iut, session),
-                "the program to run in the second session",
-                "received no output",
-            )
+            if not await wait_for_output(iut, session):
+                raise Violation(
+                    "the program to run in the second session", "received no output", RUNS
+                )
+
+
+@requirement(LOADED)
+async def test_ready_in_a_second_session(iut: Iut) -> None:
+    """A simulator that answers the Handshake of a second session sends Ready, too."""
+    async with iut.instance() as running:
+        async with iut.connect(running) as session:
+            await make_ready(session)
+            await session.close()
+        async with another_session(iut, running) as session:
+            await shake_hands(session)
+            await expect_ready(session, "in a second session")
 
 
 @requirement("session.independent")
@@ -266,7 +279,7 @@ async def test_a_session_that_breaks_off(iut: Iut) -> None:
                 await session.assert_alive("the end of a session")
             try:
                 async with another_session(iut, running) as session:
-                    await make_ready(session)
+                    await make_ready(session, requirement=LOADED)
             except NotExercised as over:
                 if not reset:
                     raise
@@ -286,7 +299,7 @@ async def test_devices_are_not_carried_over(iut: Iut) -> None:
             await session.wait_for("DeviceUpdate", within="program")
             await session.close()
         async with another_session(iut, running) as session:
-            await start(session)
+            await start(session, requirement=LOADED)
             update = await session.wait_for("DeviceUpdate")
             absent(update, "no DeviceUpdate of a motor that this session has not configured")
 
@@ -328,12 +341,13 @@ async def test_setup_is_not_carried_over(iut: Iut, kind: str) -> None:
 async def _first_report(session: Session, kind: str) -> str:
     """Run the program without a setup; return its first report of a kind.
 
-    A session that fails before the report violates session.independent.
+    A missing Ready violates ready.sent; any other failure before the report violates
+    session.independent.
     """
     await session.send(hello())
     to = "in answer to the Handshake of a second session"
     await session.expect("Handshake", to=to, requirement=INDEPENDENT)
-    await expect_ready(session, "in a second session", INDEPENDENT)
+    await expect_ready(session, "in a second session", LOADED)
     await session.send(START)
     try:
         return await wait_for_report(session, kind, lambda line: line != "nothing")

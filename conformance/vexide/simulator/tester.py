@@ -26,6 +26,7 @@ from conformance.wire import Message
 SETUP = "setup.commands-handled"
 """The requirement that a missing Ready violates after a usual setup."""
 
+LOADED = "ready.sent"
 RUNS = "start.begins-execution"
 ENDS = "exit.exited-sent"
 """RUNS is violated if the program shows no output, and ENDS if no Exited comes."""

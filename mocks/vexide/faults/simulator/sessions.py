@@ -35,8 +35,8 @@ FAULTS["robustness.second-start"] = {
     ),
 }
 
-FAULTS["session.independent"] = {
-    "one-session": Fault(
+FAULTS["ready.sent"] = {
+    "one-session": Subtle(
         "Never becomes Ready in a second session.",
         skip("load", from_connection(2)),
         needs=TCP,
