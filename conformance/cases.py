@@ -78,7 +78,7 @@ async def however_cut(
         await play(split_at(cuts))
     except Violation as violation:
         violation.shown_in(next(reversed(iut.sessions), None))
-        await play(None)
+        await _play_controls(play, None)
         violation.requirement = requirement
         raise
 
@@ -96,7 +96,7 @@ async def compared(
     except Violation as violation:
         violation.shown_in(next(reversed(iut.sessions), None))
         try:
-            await play(plain)
+            await _play_controls(play, plain)
         except Violation as also:
             raise Inconclusive(f"{also}, also in the plain form ({known})") from None
         # If only the plain form is readable, the unusual form explains the bytes that came.
@@ -105,6 +105,12 @@ async def compared(
         if violation.session and not violation.session.crash:
             violation.session.excuse_end()
         raise
+
+
+async def _play_controls(play: Callable[[T], Awaitable[None]], plain: T) -> None:
+    """Play the plain form, until it fails once: an IUT that fails at times passes at times, too."""
+    for _ in range(_CONTROLS):
+        await play(plain)
 
 
 def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]:

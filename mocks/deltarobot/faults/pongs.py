@@ -167,3 +167,20 @@ class EachNumberOnce(Client):
         if number not in self.answered:
             super().send_pong(number)
         self.answered.add(number)
+
+
+@fault("latest-ping-in-a-while", violates="pong.each", subtle=True)
+class LatestPingInAWhile(Client):
+    """Answers only the latest ping of each 0.02 s."""
+
+    waiting: int | None = None
+
+    def send_pong(self, number: int) -> None:
+        if self.waiting is None:
+            self.call_later(0.02, self.answer)
+        self.waiting = number
+
+    def answer(self) -> None:
+        if self.waiting is not None and not self.ended:
+            super().send_pong(self.waiting)
+        self.waiting = None
