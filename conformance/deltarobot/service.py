@@ -27,6 +27,8 @@ _SHORT = encode(unknown(0xF321, "ff" * 10))  # 16 bytes, so that a power of two 
 _MANY_IN_ONE = unknown(0xF321, (_SHORT * ((1 << 20) // len(_SHORT))).hex())
 """An unknown message of 1 MiB; the lower 16 bits of its length are zero."""
 
+_SKIPPED = "messages.unknown-skipped"
+_BYTES = "61", "ff"  # a letter, and a byte that no text in UTF-8 has
 _ORDINARY = "ordinary"  # key of the ordinary session in the memory of the run
 
 REASON = "bye"
@@ -256,10 +258,14 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
     - frame.segmentation, if the IUT does not understand short messages in pieces either.
     - frame.variable-length, if it skips no message of more than 65535 bytes. A close because of the
       length is no such failure.
+
+    A failure because of the contents of a message is not simpler.
     """
     try:
         yield
     except Violation as violation:
+        if violation.requirement == _SKIPPED:
+            raise
         violation.session = violation.session or (iut.sessions[-1] if iut.sessions else None)
         if await iut.cached("loses pieces", lambda: _is_losing_messages(iut, byte_by_byte)):
             violation.requirement = "frame.segmentation"
@@ -275,6 +281,39 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
+async def blame_contents(iut: Iut) -> AsyncIterator[None]:
+    """Blame messages.unknown-skipped if the IUT stops because of the contents of such a message.
+
+    An IUT that reads all contents as text, for example, still reads lengths and types correctly.
+    """
+    try:
+        yield
+    except Violation as violation:
+        violation.session = violation.session or next(reversed(iut.sessions), None)
+        crashed = violation.session is not None and violation.session.crash
+        if not crashed and await _is_stopping_at_contents(iut):
+            violation.requirement = _SKIPPED
+        raise
+
+
+async def _is_stopping_at_contents(iut: Iut) -> bool:
+    """Return True if the IUT skips unknown messages with text, but none of the same lengths."""
+
+    async def find() -> bool:
+        # After any other reading of odd lengths, odd numbers of bytes are left.
+        texts, others = ([unknown(0xF321, byte * size) for size in (1, 5)] for byte in _BYTES)
+        return await _is_in_step_after(iut, *texts) and not await _is_in_step_after(iut, *others)
+
+    return await iut.cached("stops at contents", find)
+
+
+async def _is_in_step_after(iut: Iut, *messages: Any) -> bool:
+    async with open_session(iut) as session:
+        await session.send(*messages)
+        return await tester.of(session).is_in_step(iut, session)
+
+
+@contextlib.asynccontextmanager
 async def excuse_length_limit(iut: Iut) -> AsyncIterator[None]:
     """Blame messages.unknown-skipped if the IUT closes because a message is too long for it."""
     try:
@@ -282,7 +321,7 @@ async def excuse_length_limit(iut: Iut) -> AsyncIterator[None]:
     except Violation as violation:
         session = violation.session or iut.sessions[-1]
         if session.ended and not session.crash and await _is_refusing_long_messages(iut):
-            violation.requirement = "messages.unknown-skipped"
+            violation.requirement = _SKIPPED
         raise
 
 

@@ -32,6 +32,7 @@ from conformance.deltarobot.reading_errors import (
     is_handshake_in_one_write_understood,
 )
 from conformance.deltarobot.service import (
+    blame_contents,
     check_continues,
     check_serves,
     excuse_length_limit,
@@ -72,7 +73,8 @@ async def test_lengths_in_little_endian(iut: Iut) -> None:
             *(m for m in await usable_script(iut) if m["identifier"].startswith("0xf"))
         )
         try:
-            await check_continues(iut, session, "messages of variable length")
+            async with blame_contents(iut):
+                await check_continues(iut, session, "messages of variable length")
         except Violation as lost:
             if await are_lengths_reversed(iut):
                 expected = "lengths to be read in little-endian"
@@ -80,7 +82,8 @@ async def test_lengths_in_little_endian(iut: Iut) -> None:
                     "the IUT took 256 bytes of contents for 65536: it reads lengths in big-endian"
                 )
                 raise Violation(expected, came) from lost
-            raise Violation(lost.expected, lost.came, "frame.variable-length", lost.event) from lost
+            lost.requirement = lost.requirement or "frame.variable-length"
+            raise
 
 
 def _sizes_around(size: int) -> tuple[int, int, int]:
@@ -292,7 +295,7 @@ async def assert_each_skipped(
 
     A client is asked for a sign of service after each message.
     """
-    async with open_session(iut) as session:
+    async with blame_contents(iut), open_session(iut) as session:
         if tester.of(session).asks:
             for name, value in messages.items():
                 await session.send(value)
@@ -303,7 +306,7 @@ async def assert_each_skipped(
         await check_continues(iut, session, f"{what} of every size")
     if not tester.of(iut).asks:
         # Pongs with arbitrary numbers can bring a lost reader back into step by chance.
-        async with open_session(iut) as session:
+        async with blame_contents(iut), open_session(iut) as session:
             await session.stop_answering()
             await session.send(*messages.values())
             await tester.of(session).check_follows(iut, session, f"{what} of every size")

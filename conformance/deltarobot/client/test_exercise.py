@@ -31,6 +31,7 @@ from conformance.deltarobot.messages import (
     vector,
 )
 from conformance.deltarobot.service import (
+    blame_contents,
     check_serves,
     check_survives,
     find_refused,
@@ -214,7 +215,7 @@ async def test_unknown_messages_change_nothing(iut: Iut) -> None:
     if (await find_refused(iut)).closed:
         raise Inconclusive("the IUT closes after unknown messages (messages.unknown-skipped)")
     inner = frame(0xF009, b"\0" * 12) + frame(0x4003, b"\0" * 16)
-    async with open_session(iut) as session:
+    async with blame_contents(iut), open_session(iut) as session:
         await _check_unmoved(iut, session, unknown(0xF321, inner.hex()), *NEARLY_KNOWN.values())
 
 

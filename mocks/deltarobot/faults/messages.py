@@ -12,6 +12,7 @@ from mocks.steps import When, after, call, nth, then, write
 
 NULL = When(lambda _, frame: frame.value["identifier"].endswith("000"))
 EMPTY = When(lambda _, frame: not frame.value["data"])
+ASCII = When(lambda _, frame: bytes.fromhex(frame.value["data"]).isascii())
 
 
 def identified(start: str = "", end: str = "") -> When:
@@ -22,6 +23,11 @@ def identified(start: str = "", end: str = "") -> When:
         return bool(identifier.startswith(start) and identifier.endswith(end))
 
     return When(holds)
+
+
+def stop_reading(peer: Session, _: Frame) -> None:
+    """Read nothing more, like a program whose reading thread has ended; continue to send."""
+    peer.receive = lambda data: None  # type: ignore[method-assign]
 
 
 FAULTS = Table(Session)
@@ -38,6 +44,10 @@ FAULTS["messages.unknown-skipped"] = {
     "closes-upon-highest": Subtle(
         "Closes the connection after a message of the type 0xFFF.",
         then("skip", call("end", "a type out of range"), identified(end="fff")),
+    ),
+    "unknown-bytes-deafen": Subtle(
+        "Reads nothing after an unknown message of variable length that contains no ASCII text.",
+        then("skip", stop_reading, identified("0xf") & ~NULL & ~ASCII),
     ),
     "skips-five-hundred": Subtle(
         "Closes the connection after it has skipped 500 messages.",
