@@ -12,11 +12,12 @@ from conformance.deltarobot.messages import UNKNOWN, end
 from conformance.deltarobot.service import REASON, assert_alive, habits, ordinary, share_session
 from conformance.deltarobot.session_ends import has_announced_end
 from conformance.iut import Iut
-from conformance.session import Session
+from conformance.session import EXIT_TIME, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 _END = "EndOfTransmission"
+_REQUESTS = 100  # requests without time to read the answers
 
 
 async def shut_down(iut: Iut) -> Session:
@@ -275,3 +276,19 @@ async def test_abrupt_end(iut: Iut, where: str) -> None:
         await session.finish()
         await _check_ends(session, "an abrupt end")
         await tester.of(session).check_next_is_served(iut, session, "an abrupt end")
+
+
+@requirement("end.abrupt")
+async def test_abrupt_end_of_a_busy_session(iut: Iut) -> None:
+    """A peer that disconnects without reading the latest messages crashes nothing."""
+    async with iut.session() as session:
+        await shake_hands(session)
+        await tester.of(session).occupy(session)
+        for _ in range(_REQUESTS):
+            await tester.of(session).ask(session)
+        await session.close(reset=True)
+        after = "the end of a connection to which it was writing"
+        if session.instance.process:
+            await session.instance.process.crashes(EXIT_TIME)
+        await session.assert_alive(after)
+        await tester.of(session).check_next_is_served(iut, session, after)

@@ -14,6 +14,7 @@ from mocks.steps import (
     before,
     die,
     first,
+    having,
     instead,
     note,
     noted,
@@ -142,6 +143,10 @@ FAULTS["end.abrupt"] = {
     "dies-of-abrupt-ends": Fault(
         "Crashes if the peer disconnects without an end of transmission.",
         instead("input_ended", die),
+    ),
+    "dies-of-broken-pipes": Subtle(
+        "Crashes if the connection breaks while there are messages to send.",
+        before("input_ended", die, having("stream.broken")),
     ),
     "dies-inside-messages": Subtle(
         "Crashes if the peer disconnects inside a message.",
