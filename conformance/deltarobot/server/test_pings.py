@@ -21,6 +21,7 @@ from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
     POSITION,
+    UNKNOWN,
     VERSION,
     end,
     pong,
@@ -40,6 +41,7 @@ from conformance.wire import Message
 MIN_PINGS = 5  # pings that the oracle needs to decide if their numbers are random
 _SORTED = 10  # pings; so many random numbers are never in order
 _MANY = 20  # clients; more than a server has places for
+_STRAY = 10  # clients without a handshake, such as programs that search for open ports
 
 
 async def next_ping(session: Session) -> Message:
@@ -288,4 +290,21 @@ async def test_many_clients_that_break_off(iut: Iut) -> None:
             async with open_next_client(iut, instance, before) as session:
                 await session.break_off()
         async with _next(iut, instance, f"{_MANY} clients that reset their connections"):
+            pass
+
+
+@requirement("robustness.next-client")
+@pytest.mark.parametrize("does", ["leaves", "is-refused"])
+async def test_clients_that_never_begin(iut: Iut, does: str) -> None:
+    """A client is served after other clients have left at once, or were refused."""
+    async with iut.instance() as instance:
+        for _ in range(_STRAY):
+            if does == "leaves":
+                await (await instance.link()).close()
+            else:
+                async with iut.connect(instance) as session:
+                    await session.send(UNKNOWN["32-bit"])
+                    await session.until_closed(session.seconds("quiet"))
+        before = f"{_STRAY} clients of which each {does.replace('-', ' ')} before its handshake"
+        async with _next(iut, instance, before):
             pass

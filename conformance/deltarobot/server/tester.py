@@ -26,6 +26,8 @@ NEXT = "robustness.next-client"
 
 _NEVER = "does not even close late after an end that it did not understand"
 _NEXT_UNSERVED = "the next client is refused"
+_GREETING = len(b"".join(map(encode, HANDSHAKE)))
+"""The number of bytes of magic and version."""
 
 
 class ServerTester(Tester):
@@ -65,7 +67,7 @@ class ServerTester(Tester):
 
     async def has_served_in_form(self, session: Session, form: Form) -> bool:
         closed = await session.until_closed()
-        return not closed and session.size > len(b"".join(map(encode, HANDSHAKE)))
+        return not closed and session.size > _GREETING
 
     async def show_more(self, session: Session) -> None:
         upper = session.instance.upper

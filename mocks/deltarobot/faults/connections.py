@@ -347,3 +347,34 @@ class StuckByOne(Server):
     def welcome(self) -> None:
         if not self.stuck:
             super().welcome()
+
+
+@fault("strays-keep-places", violates="robustness.next-client", subtle=True)
+class StraysKeepPlaces(Server):
+    """Serves no client after five clients have left before their handshake."""
+
+    strays: ClassVar[list[Server]] = []
+
+    def input_ended(self) -> None:
+        if not self.shaken:
+            self.strays.append(self)
+        super().input_ended()
+
+    def welcome(self) -> None:
+        if len(self.strays) < 5:
+            super().welcome()
+
+
+@fault("refused-keep-places", violates="robustness.next-client", subtle=True)
+class RefusedKeepPlaces(Server):
+    """Serves no client after five clients were refused."""
+
+    refused: ClassVar[list[Server]] = []
+
+    def refuse(self, why: str) -> None:
+        self.refused.append(self)
+        super().refuse(why)
+
+    def welcome(self) -> None:
+        if len(self.refused) < 5:
+            super().welcome()
