@@ -30,7 +30,7 @@ class Machine:
 
     def __init__(self, rate: float, own: list[Vector] | None, duration: float) -> None:
         self._tick = 1 / rate
-        self._own = own
+        self.own = own
         self._duration = duration
         self._watchers: list[Watcher] = []
         self._curve: list[Vector] | None = None
@@ -43,14 +43,14 @@ class Machine:
         self._watchers.append(watcher)
         if self._curve is not None:
             watcher.begin(self._curve)
-        elif self._own is not None:
-            self.begin(self._own)
+        elif self.own is not None:
+            self.begin(self.own)
             self._left = self._duration
 
     def leave(self, watcher: Watcher) -> None:
         if watcher in self._watchers:
             self._watchers.remove(watcher)
-        if not self._watchers and self._own is not None:
+        if not self._watchers and self.own is not None:
             self.stop()
 
     def begin(self, curve: list[Vector]) -> None:

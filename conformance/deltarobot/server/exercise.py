@@ -29,6 +29,7 @@ ABOUT = {
 """The requirement for the contents of each progress message."""
 A_CURVE = ("Curve", "Oversized")
 """Names of a curve message: within the size limit, or above it."""
+_OF_EXERCISE = (*EXERCISE, "Oversized")
 _PLAIN = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.5]]
 """A plain curve; its last number shows if fractions are lost."""
 _VALUES, _FLOATS = "exercise.curve-values", "frame.floats"
@@ -98,6 +99,11 @@ def is_curve(message: Message) -> bool:
     return message.name == "Curve" or oversized
 
 
+def first_shown(session: Session) -> Message | None:
+    """Return the session's first message of any exercise, also of one without the user."""
+    return next((each for each in session.received if each.name in _OF_EXERCISE), None)
+
+
 async def set_progress(session: Session) -> None:
     """Give the current exercise a state to report, if the hook progress is available."""
     if session.instance.upper.offers("progress"):
@@ -118,7 +124,7 @@ async def first_of_exercise(session: Session) -> Message:
 
 
 async def _first(session: Session, left: Countdown) -> Message | None:
-    return await session.wait_for(*EXERCISE, "Oversized", within=left)
+    return await session.wait_for(*_OF_EXERCISE, within=left)
 
 
 @dataclass(frozen=True)

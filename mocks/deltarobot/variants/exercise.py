@@ -5,7 +5,7 @@ from typing import Any
 from conformance.deltarobot.codec import message
 from conformance.deltarobot.floats import unit
 from mocks.deltarobot.client import Client
-from mocks.deltarobot.exercise import State, Vector
+from mocks.deltarobot.exercise import State, Vector, circle
 from mocks.deltarobot.server import Server
 from mocks.deviations import Table, Variant, variant
 from mocks.steps import (
@@ -156,6 +156,15 @@ class ProgressAtRest(Server):
     def tell(self) -> None:
         super().send_position(self.position)
         self.call_later(0.02, self.tell)
+
+
+@variant("exercise-of-its-own", of="exercise.curve-first")
+class ExerciseOfItsOwn(Server):
+    """Runs an exercise by itself while it has clients, until its user starts another one."""
+
+    def opened(self) -> None:
+        self.machine.own = circle()
+        super().opened()
 
 
 @variant("exercise-of-the-present", of="exercise.late-client")
