@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from conformance.cases import requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
-from conformance.deltarobot.messages import EXERCISE, HANDSHAKE, OF_EACH_SIZE, PROGRESS
+from conformance.deltarobot.messages import EXERCISE, HANDSHAKE, OF_EACH_SIZE, PROGRESS, pong
 from conformance.deltarobot.server.exercise import (
     LONG_CURVE,
     SQUARE,
@@ -102,6 +102,19 @@ async def test_halves_of_two_clients(iut: Iut) -> None:
         except Violation as wrong:
             wrong.shown_in(session)
             raise
+
+
+@requirement("robustness.odd-pongs")
+async def test_odd_pongs_of_another_client(iut: Iut) -> None:
+    """A client that sends pongs without a ping does not affect another client."""
+    async with _open_two(iut) as (first, second):
+        if not all(map(is_served, (first, second))):
+            raise NotExercised("nothing shows that the server serves two clients at a time")
+        await first.send(pong(1), pong(1 << 63))
+        after = "pongs of another client that no ping had asked for"
+        await first.until_closed(first.seconds("quiet"))
+        await check_serves(iut, second, after)
+        await check_continues(iut, second, after)
 
 
 @requirement(NEXT)

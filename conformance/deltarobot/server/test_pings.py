@@ -299,10 +299,8 @@ async def test_clients_that_never_begin(iut: Iut, does: str) -> None:
     """A client is served after other clients have left at once, or were refused."""
     async with iut.instance() as instance:
         for _ in range(_STRAY):
-            if does == "leaves":
-                await (await instance.link()).close()
-            else:
-                async with iut.connect(instance) as session:
+            async with iut.connect(instance) as session:
+                if does == "is-refused":
                     await session.send(UNKNOWN["32-bit"])
                     await session.until_closed(session.seconds("quiet"))
         before = f"{_STRAY} clients of which each {does.replace('-', ' ')} before its handshake"

@@ -98,6 +98,14 @@ FAULTS["robustness.odd-pongs"] = {
         "Crashes on a pong that answers no ping.",
         before("pong", die, lambda server, value: value["number"] not in server.waiting),
     ),
+    "odd-pongs-end-all": Subtle(
+        "Ends the sessions of all clients if one of them sends a pong that answers no ping.",
+        before(
+            "pong",
+            lambda server, _: server.machine.shut_down("an odd pong"),
+            lambda server, value: value["number"] not in server.waiting,
+        ),
+    ),
     "dies-of-missing-pongs": Subtle(
         "Crashes if three pings are not answered.",
         before("next_ping", die, lambda server: len(server.waiting) >= 3),
