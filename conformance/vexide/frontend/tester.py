@@ -9,7 +9,7 @@ from typing import Any
 from conformance.cases import check
 from conformance.definitions.keywords import short_json as brief
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation
+from conformance.segmentation import Segmentation, whole
 from conformance.session import Session, Timeout
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import START
@@ -51,11 +51,29 @@ async def open_in_setup(
 ) -> AsyncIterator[Session]:
     """Open a session and finish the handshake; Ready has not been sent.
 
-    ``starting`` has the same meaning as in ``open_session``.
+    ``starting`` has the same meaning as in ``open_session``. A frontend that loses the lines behind
+    the Handshake gets a pause there, because framing.segmentation has tests of its own.
     """
+    reads_on = await _reads_on(iut)
     async with open_session(iut, starting=starting, segmentation=segmentation) as session:
         await session.send(answer())
+        if not reads_on:
+            await session.until_closed("quiet")
         yield session
+
+
+async def _reads_on(iut: Iut) -> bool:
+    """Return False if the frontend loses a Ready in the same write as the Handshake."""
+
+    async def find() -> bool:
+        if (await plain_session(iut)).why is not None:
+            return True
+        async with iut.session() as session:
+            await expect_offer(session)
+            await session.send(answer(), READY, segmentation=whole)
+            return await _wait_for_start(session) is not None
+
+    return await iut.cached("reads on behind the Handshake", find)
 
 
 async def expect_offer(session: Session) -> Message:

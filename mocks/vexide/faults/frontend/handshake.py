@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conformance.codec import Frame
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.steps import When, before, first, instead, put, skip, then
 from mocks.vexide.faults.bases import fields
@@ -93,3 +94,22 @@ class DevicesBeforeAnswer(Frontend):
     def set_up(self) -> None:
         self.send_competition()
         self.send_state()
+
+
+@fault("deaf-behind-the-handshake", violates="framing.segmentation", subtle=True)
+class DeafBehindTheHandshake(Frontend):
+    """Loses the lines behind the Handshake in the same read, before it listens to events."""
+
+    listens = True
+
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
+        super().handle_handshake(content, strange)
+        self.listens = False
+
+    async def settle(self) -> None:
+        self.listens = True
+        await super().settle()
+
+    def take(self, frame: Frame) -> None:
+        if self.listens:
+            super().take(frame)
