@@ -26,8 +26,9 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 _LINE = 1024 * 1024  # bytes; a longer line on the standard output is cut
 _MAX_QUOTE = 200  # characters of a line in a message
 _WARNED = {"result", "warnings"}
-_ANSWER_BEGINNING = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
-"""Beginning of a line that is evidently an answer, even with invalid JSON."""
+_ANSWER = re.compile(rb'\s*\{.*"ok"\s*:\s*(?:true|false)\b')
+"""A line that is evidently an answer, even with invalid JSON. Its members have any order."""
+_ANSWER_ID = re.compile(rb'"id"\s*:\s*(\d{1,9})\b')
 _MUTE_SHARE = 0.25  # share of the response time to wait if the IUT has never answered an operation
 _EXIT_TIME = 0.5  # seconds in which a process that has closed its standard output can exit
 _CLOSED = "the IUT closed the standard output, which the upper tester reads"
@@ -305,8 +306,11 @@ class UpperTester:
         try:
             raw = json.loads(line)
         except (ValueError, RecursionError) as error:
-            if begun := _ANSWER_BEGINNING.match(line):
-                self._settle(int(begun[1]), self._broken_answer(error))
+            if _ANSWER.match(line):
+                # A result can have an id of its own.
+                numbers = {int(number) for number in _ANSWER_ID.findall(line)}
+                if len(asked := numbers & self._waiting.keys()) == 1:
+                    self._settle(asked.pop(), self._broken_answer(error))
             return
         if isinstance(raw, dict) and isinstance(raw.get("ok"), bool):
             number = raw.get("id")
