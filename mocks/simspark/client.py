@@ -19,8 +19,11 @@ class Client(Endpoint, Connection):
     def __init__(self, settings: argparse.Namespace) -> None:
         super().__init__(self)
         self.settings = settings
+        self.address = ""
+        """The address of the server."""
 
     async def connect(self, address: str) -> Stream:
+        self.address = address
         for _ in range(TRIES):
             try:
                 return await streams.connect(address)

@@ -1,5 +1,6 @@
 """The messages of an agent, their order, and the agent's knowledge of its perceptors."""
 
+import asyncio
 import contextlib
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +21,7 @@ from conformance.simspark.tester import (
     judge_one_session,
     raise_if_unreadable,
 )
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 
 
 async def _play_ordinary_session(iut: Iut) -> str | None:
@@ -42,6 +43,27 @@ async def _play_ordinary_session(iut: Iut) -> str | None:
             closed = next(e.at for e in tester.session.iut_events if e.event == "closed")
             return f"the agent closed its connection {closed:.2f} s after opening it"
     return None
+
+
+@requirement("agents.create-first")
+async def test_a_later_connection(iut: Iut) -> None:
+    """An agent that connects again creates its robot again, and initialises the robot again."""
+    async with connect_agent(iut) as tester:
+        instance = tester.session.instance
+        for _ in range(3):
+            await tester.send_group()
+            await tester.session.wait_for(within=tester.session.seconds("cycle"))
+        await tester.session.close()
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(tester.session.seconds("response")):
+                    again = await stack.enter_async_context(iut.connect(instance))
+            except (TimeoutError, Unreachable):
+                raise NotExercised(
+                    "needs an agent that connects again after a disconnect"
+                ) from None
+            await again.expect("Scene", to="as the first message of a later connection")
+            await Tester(again, iut).welcome_again()
 
 
 GROUP_COUNT = 400  # groups, one per cycle: eight seconds of a simulation
@@ -164,7 +186,8 @@ async def test_unknown_perceptors(iut: Iut) -> None:
                 await send(
                     "(compass (deg 12.5)) z ()(GS (t 0.00) (pm NewMode) (k left) (ti (a)(b)))"
                     f"(HJ {form.format(tester.hinge)})"
-                    "(See (X (pol 1 2 3)) (B (pol 1 2 3) (vel 1 2 3)))(HJ (n new) (ax 1))",
+                    "(See (mypos 1.0 2.0 0.4) (X (pol 1 2 3)) (B (pol 1 2 3) (vel 1 2 3)))"
+                    "(HJ (n new) (ax 1))",
                     f"(GS (t 0.00) (pm PlayOn))(HJ (n {tester.hinge}) (ax {angle:.2f}))"
                     "(See (B (pol 1 2 3)))",
                 )
@@ -204,6 +227,20 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
         await tester.session.send(expressions(f"{begin}(HJ (n {tester.hinge}) (ax 33.00))"))
         await tester.check_known_if_reported(33.0, "empty perceptors in the same group")
         await tester.check_continues("a group with empty perceptors")
+
+
+@requirement("robustness.odd-perceptors")
+async def test_the_same_group_again(iut: Iut) -> None:
+    """The agent survives the same group several times, with the same time.
+
+    The published server repeats the last group for an agent whose robot was removed.
+    """
+    async with connect_agent(iut) as tester:
+        group = tester.group(angle=44.0)
+        for _ in range(3):
+            await tester.session.send(group)
+        await tester.check_known_if_reported(44.0, "the same group three times")
+        await tester.check_continues("the same group three times")
 
 
 @requirement("robustness.odd-perceptors")

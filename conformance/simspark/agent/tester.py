@@ -100,6 +100,10 @@ class Tester:
         number = asked_for if asked_for.isdecimal() and int(asked_for) else "1"
         await self.session.send(self.group(own=f"(unum {number}) (team left) "))
 
+    async def welcome_again(self) -> None:
+        """Wait for the init of a later connection, and answer it."""
+        await self.welcome(await _init(self, "agents.init-second"))
+
     async def is_sent(self, wanted: list[Any], within: str = "response") -> bool:
         """Return True if the agent sends these expressions in one message within a timing."""
         async with _sending_groups(self):

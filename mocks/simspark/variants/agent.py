@@ -9,6 +9,7 @@ from conformance.codec import Frame
 from conformance.simspark.scene import number
 from mocks.deviations import Table, Variant, variant
 from mocks.simspark.agent import Agent
+from mocks.simspark.reconnecting import comes_back
 from mocks.simspark.variants.bases import NOTHING, knows, spaced, writes
 from mocks.steps import alter, before, fail, instead, only, returning, send, skip, then
 from mocks.stream_readers import LastOfARead
@@ -48,6 +49,10 @@ def _is_infinite_time(_: Agent, name: str, values: list[Any]) -> bool:
 VARIANTS = Table(Agent)
 
 VARIANTS["agents.create-first"] = {
+    "comes-back": Variant(
+        "Connects again after a disconnect, and creates its robot again.",
+        then("run", comes_back(Agent)),
+    ),
     "syn": Variant(
         "Marks the end of each cycle with syn, also before its scene message.",
         before("opened", send("(syn)")),

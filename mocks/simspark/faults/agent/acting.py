@@ -6,6 +6,7 @@ from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.connection import Connection
 from mocks.simspark.faults.writing import UTF_8
+from mocks.simspark.reconnecting import comes_back
 from mocks.steps import Change, Function, When, always, before, instead, note, returning, send, then
 
 PLAYING = When(lambda agent: agent.game.get("pm") == ["PlayOn"])
@@ -41,10 +42,22 @@ def _count_itself(data: bytes) -> bytes:
     return len(data).to_bytes(4, "big") + data[4:]
 
 
+class _Revenant(Agent):
+    """An agent that connects again, and takes its robot for created."""
+
+    def opened(self) -> None:
+        self.initialised = True
+        self.act()
+
+
 FAULTS = Table(Agent)
 
 FAULTS["agents.create-first"] = {
     "init-first": Fault("Sends init before scene.", instead("opened", _initialise)),
+    "comes-back-without-a-robot": Subtle(
+        "Connects again after a disconnect, and does not create its robot again.",
+        then("run", comes_back(_Revenant)),
+    ),
     "says-hello-first": Subtle(
         "Says something before it has created its robot.", before("opened", send("(say hello)"))
     ),

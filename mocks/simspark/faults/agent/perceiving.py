@@ -55,6 +55,16 @@ def _is_infinite(text: Any) -> bool:
         return False
 
 
+def _is_at_the_same_time(agent: Agent, frame: Frame) -> bool:
+    groups = frame.value if isinstance(frame.value, list) else []
+    times = [number(item[1][1]) for item in groups if item[:1] == ["time"] and len(item) > 1]
+    return agent.now > 0 and agent.now in times
+
+
+def _has_flat_sights(_: Agent, name: str, values: list[Any]) -> bool:
+    return name == "See" and any(isinstance(text, str) for item in values for text in item[1:])
+
+
 FAULTS = Table(Agent)
 
 FAULTS["text.unknown-ignored"] = {
@@ -62,6 +72,9 @@ FAULTS["text.unknown-ignored"] = {
     "dies-of-unknown-perceptors": Fault(
         "Dies of an unknown perceptor.",
         before("perceive", die, lambda _, name, values: name not in KNOWN),
+    ),
+    "dies-of-flat-sights": Subtle(
+        "Dies of a seen object with bare numbers.", before("perceive", die, _has_flat_sights)
     ),
     "unknown-ends-the-group": Subtle(
         "Ignores hinges with additional parts.",
@@ -106,6 +119,9 @@ FAULTS["agents.understood"] = {
 FAULTS["robustness.odd-perceptors"] = {
     "leaves-off-at-nothing-in-sight": Subtle(
         "Reads a group only up to an empty See perceptor.", up_to(lambda item: item != ["See"])
+    ),
+    "dies-of-a-still-clock": Subtle(
+        "Divides by the time since the last group.", before("heed", die, _is_at_the_same_time)
     ),
     "dies-of-infinities": Subtle(
         "Dies of a number that a double cannot hold.", before("perceive", die, _has_infinity)
