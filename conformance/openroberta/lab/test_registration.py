@@ -15,7 +15,7 @@ from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import earliest_answer, late_after, latest_answers
 from conformance.openroberta.lab.tester.unregistered import can_serve_unregistered
 from conformance.openroberta.message_names import is_refusal
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Inconclusive, NotExercised
 
 
 @requirement("http.paths")
@@ -62,6 +62,19 @@ async def time_until_abort(tester: RobotsTester, exchange: Exchange) -> float:
     return await exchange.time_until(
         "Abort", shortest, latest, "register.aborted", early="register.held"
     )
+
+
+@requirement("register.aborted")
+@lasting
+async def test_aborted_beside_a_link(iut: Iut) -> None:
+    """A registration is answered with abort also if another robot is linked meanwhile."""
+    async with playing(iut) as tester:
+        latest_answers(tester, "register_hold")
+        await tester.require_operation("pair")
+        exchange = await tester.robot().register()
+        await exchange.assert_unanswered()
+        await tester.open_linked()
+        await time_until_abort(tester, exchange)
 
 
 @requirement("register.repeat")
@@ -248,10 +261,16 @@ async def test_programs_of_two_robots(iut: Iut) -> None:
 
 
 @requirement("token.links")
-async def test_programs_at_a_time(iut: Iut) -> None:
-    """Two robots whose programs are announced before they fetch them receive each its own."""
+@pytest.mark.parametrize(
+    "fields", [{}, {"macaddr": "usb"}], ids=["with addresses", "without addresses"]
+)
+async def test_programs_at_a_time(iut: Iut, fields: dict[str, str]) -> None:
+    """Two robots whose programs are announced before they fetch them receive each its own.
+
+    Robots whose helper programs send no MAC address differ by their tokens alone.
+    """
     async with playing(iut) as tester:
-        robots = [await tester.open_linked(), await tester.open_linked()]
+        robots = [await tester.open_linked(**fields), await tester.open_linked(**fields)]
         announced = [await robot.run_and_receive("run", "Download", None) for robot in robots]
         files = [await robot.file() for robot in robots]
         results = [await each.operation.result() for each in announced]
@@ -300,6 +319,20 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
             check(fetched is None, "no program before the token is entered", "received a file")
         finally:
             running.cancel()
+
+
+@requirement("token.in-time")
+async def test_before_its_time(iut: Iut) -> None:
+    """A token that the lab refuses before its robot registers does not link that robot later."""
+    async with playing(iut) as tester:
+        await tester.wait_until_awake()
+        robot = tester.robot()
+        if (await tester.run_operation("pair", token=robot.token)).ok:
+            raise NotExercised("this lab takes the tokens of robots that have not registered")
+        exchange = await robot.register()
+        message = await exchange.session.wait_for("Repeat", within=tester.seconds("quiet"))
+        if message is not None:
+            raise exchange.wrong("no repeat after a refused token", message)
 
 
 @requirement("token.in-time")

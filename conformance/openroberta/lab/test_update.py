@@ -157,6 +157,38 @@ async def test_offered(iut: Iut) -> None:
 
 
 @requirement("update.offered")
+async def test_offered_to_one_of_two(iut: Iut) -> None:
+    """An update is offered for an older robot, also if a current robot comes after it."""
+    current = _current_version(iut)
+    async with playing(iut) as tester:
+        versions = (OUTDATED, current)
+        for robot in [await tester.open_linked(menuversion=version) for version in versions]:
+            await _check_offer(tester, robot, current)
+
+
+def just_newer(version: str) -> list[str]:
+    """Return newer versions, each of which differs at another number of this version."""
+    if not all(part.isdecimal() for part in version.split(".")):
+        return []
+    numbers = [int(part) for part in version.split(".")]
+    return [
+        ".".join(map(str, [*numbers[:at], number + 1, *[0] * (len(numbers) - at - 1)]))
+        for at, number in enumerate(numbers)
+    ]
+
+
+@requirement("update.not-back")
+async def test_not_offered_to_a_newer_robot(iut: Iut) -> None:
+    """No update is offered for a robot with a newer menu."""
+    current = _current_version(iut)
+    async with playing(iut) as tester:
+        await _check_offer(tester, await tester.open_linked(menuversion=OUTDATED), current)
+        for version in just_newer(current):
+            robot = await tester.open_linked(menuversion=version)
+            await _check_offer(tester, robot, current, older=False)
+
+
+@requirement("update.offered")
 async def test_offered_again(iut: Iut) -> None:
     """The version counts with which a robot registers again after an update."""
     current = _current_version(iut)
@@ -178,14 +210,17 @@ def _current_version(iut: Iut) -> str:
     return str(current)
 
 
-async def _check_offer(tester: RobotsTester, robot: Robot, current: str) -> Exchange:
+async def _check_offer(
+    tester: RobotsTester, robot: Robot, current: str, older: bool | None = None
+) -> Exchange:
     """Raise Violation unless the lab offers an update exactly if the robot is older.
 
-    Returns the robot's unanswered push.
+    Without `older`, a robot with another version than the lab's is older. Returns the robot's
+    unanswered push.
     """
     version = robot.data["menuversion"]
     push = await robot.push()
-    older = version != current
+    older = version != current if older is None else older
     offered = await tester.wait_for_state(robot, "update", older, "response")
     if offered is None and version == OUTDATED:
         raise NotExercised("needs an operation 'state' with the member update, true or false")

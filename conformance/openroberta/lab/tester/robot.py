@@ -175,6 +175,9 @@ class Robot:
             refused += 1
             expected = "the token of a registration to be accepted"
             message = await exchange.session.wait_for(within=0)
+            if message is not None and message.name == "Repeat":
+                # The lab has refused the token before, and uses it now.
+                raise exchange.wrong("no repeat after a refused token", message, "token.in-time")
             if message is not None and refused < _REFUSED:
                 raise exchange.wrong(expected, message, requirement)
             if message is not None or left() < 0:

@@ -65,6 +65,13 @@ def _keep_program(lab: Lab, token: str, name: str) -> None:
     _pile(lab).append(lab.robots[token].program)
 
 
+def _share_program(lab: Lab, token: str, name: str) -> None:
+    own = lab.robots[token]
+    for robot in lab.robots.values():
+        if robot.data.get("macaddr") == own.data.get("macaddr"):
+            robot.program = own.program
+
+
 def _pile(lab: Lab, *_: Any) -> list[Program | None]:
     """Return the programs that were run and not fetched."""
     pile: list[Program | None] = vars(lab).setdefault("pile", [])
@@ -141,6 +148,11 @@ FAULTS["token.links"] = {
         NUMBERED,
         then("run", _keep_program),
         alter("file", lambda lab, _: _pile(lab)[-1], _pile),
+    ),
+    "programs-by-address": Subtle(
+        "Keeps the latest program by the MAC address of its robot.",
+        NUMBERED,
+        then("run", _share_program),
     ),
     "programs-in-a-pile": Subtle(
         "Sends the program that was run last and not fetched yet, for any robot.",

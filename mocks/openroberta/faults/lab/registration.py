@@ -1,5 +1,6 @@
 """Faults of the lab in registrations, and in the links between tokens and robots."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,12 +34,24 @@ from mocks.steps import (
 )
 
 ABORTED, BURNT, BURNT_ADDRESSES = Marks(), Marks(), Marks(address)
+ENTERED, OVERTAKEN = Marks(), Marks()
 
 
 def _forget_others(lab: Lab, token: str, data: Any) -> None:
     for robot in list(lab.robots.values()):
         if robot.step is Step.REGISTERING and robot.token != token:
             lab.forget(robot)
+
+
+def _pair_soon(lab: Lab, token: str, data: Any) -> None:
+    # after its request is held
+    asyncio.get_running_loop().call_soon(lab.pair, token)
+
+
+def _overtake_others(lab: Lab, token: str) -> None:
+    for robot in lab.robots.values():
+        if robot.step is Step.REGISTERING and robot.token != token:
+            OVERTAKEN.add(lab, robot)
 
 
 def _any_registering(lab: Lab, token: str) -> str:
@@ -139,6 +152,11 @@ FAULTS["register.aborted"] = {
     ),
     "registrations-just-closed": Subtle(
         "Closes the connection instead of answering with abort.", skip("unlinked")
+    ),
+    "closed-beside-a-link": Subtle(
+        "Closes a registration instead of answering with abort if another robot was linked.",
+        before("pair", _overtake_others),
+        skip("unlinked", OVERTAKEN.has),
     ),
     "repeat-for-abort": Subtle(
         "Answers with repeat instead of abort at the end of the hold time.",
@@ -262,6 +280,11 @@ FAULTS["token.in-time"] = {
         "Links a robot whose token is entered after the abort.",
         before("unlinked", _keep_late),
         before("pair", _find_late, _is_late),
+    ),
+    "links-before-its-time": Subtle(
+        "Refuses the token of a robot that has not registered, but links that robot later.",
+        before("pair", ENTERED.add),
+        then("registered", _pair_soon, ENTERED.has),
     ),
     "runs-after-its-time": Subtle(
         "Links a robot whose registration was aborted when its user runs a program.",

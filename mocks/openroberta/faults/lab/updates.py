@@ -68,6 +68,19 @@ def _first_number_is_less(lab: Lab, robot: KnownRobot) -> bool:
     return version(robot.data["menuversion"])[:1] < version(lab.settings.menu_version)[:1]
 
 
+def _outdated_as_the_latest(usual: Function, lab: Lab, robot: KnownRobot) -> Any:
+    return usual(lab, list(lab.robots.values())[-1])
+
+
+def _differs(lab: Lab, robot: KnownRobot) -> bool:
+    return version(robot.data["menuversion"]) != version(lab.settings.menu_version)
+
+
+def _any_number_is_less(lab: Lab, robot: KnownRobot) -> bool:
+    own = version(robot.data["menuversion"])
+    return any(map(int.__lt__, own, version(lab.settings.menu_version)))
+
+
 def _named_as_the_first(usual: Function, lab: Lab, value: Any) -> Any:
     answer = usual(lab, value)
     if "Filename" in answer["headers"]:
@@ -121,6 +134,10 @@ FAULTS["update.offered"] = {
         "Checks the version of the first robot only, and offers other robots the same.",
         Change("outdated", _outdated_as_the_first),
     ),
+    "update-of-the-latest-offered": Subtle(
+        "Offers every robot what it offers the robot that registered last.",
+        Change("outdated", _outdated_as_the_latest),
+    ),
     "updated-is-never-older": Subtle(
         "Offers no update to a robot that has received update before.",
         before("pushed", UPDATED.add, commands("update")),
@@ -135,6 +152,16 @@ FAULTS["update.offered"] = {
     ),
     "first-numbers-compared": Subtle(
         "Compares only the first number of a version.", instead("outdated", _first_number_is_less)
+    ),
+}
+
+FAULTS["update.not-back"] = {
+    "other-versions-are-older": Fault(
+        "Offers an update for each robot with another version.", instead("outdated", _differs)
+    ),
+    "numbers-compared-singly": Subtle(
+        "Offers an update if any number of the robot's version is less than the lab's.",
+        instead("outdated", _any_number_is_less),
     ),
 }
 
