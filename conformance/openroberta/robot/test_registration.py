@@ -7,6 +7,7 @@ import pytest
 
 from conformance.cases import each_of, lasting, requirement
 from conformance.iut import Iut
+from conformance.openroberta.codec import response
 from conformance.openroberta.robot.tester import RESTART, LabTester, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.verdicts import Hindered, NotExercised
@@ -154,6 +155,7 @@ LOSSES = 5  # pushes whose connections are closed one after another
 REFUSALS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
     "error": lambda asked: asked.refuse(500),
     "closed": lambda asked: asked.session.close(),
+    "text": lambda asked: asked.answer(response(200, {}, b"the lab is closed")),
 }
 
 
@@ -168,11 +170,12 @@ async def test_no_storm(iut: Iut, answer: str) -> None:
 
 
 @requirement("robustness.no-storm")
-async def test_no_storm_of_pushes(iut: Iut) -> None:
-    """A robot whose lab closes ten pushes without an answer pauses between its tries."""
+@pytest.mark.parametrize("answer", REFUSALS)
+async def test_no_storm_of_pushes(iut: Iut, answer: str) -> None:
+    """A robot whose push is refused ten times pauses between its tries."""
     usual = await usual_pause(iut)
     async with playing(iut) as tester:
-        await raise_if_storming(tester, await tester.link(), REFUSALS["closed"], usual)
+        await raise_if_storming(tester, await tester.link(), REFUSALS[answer], usual)
 
 
 async def usual_pause(iut: Iut) -> tuple[float, float]:

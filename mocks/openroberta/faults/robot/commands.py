@@ -97,6 +97,13 @@ FAULTS["robustness.no-storm"] = {
         before("command", note("alone", lambda _, answer: answer is None)),
         skip("disturbed", noted("alone")),
     ),
+    "storms-at-texts": Subtle(
+        "Pushes again without a pause if an answer is no JSON object.",
+        before(
+            "command", note("text", answered(lambda answer: "json" not in (answer.value or ())))
+        ),
+        skip("disturbed", noted("text")),
+    ),
     "pauses-once": Subtle("Pauses only before its second try.", skip("pause", after(1))),
     "pauses-for-a-moment": Subtle(
         "Pauses for 0.01 s before each try.", instead("pause", wait(0.01))

@@ -21,6 +21,8 @@ from mocks.steps import (
     before,
     having,
     instead,
+    note,
+    noted,
     nth,
     returning,
     since,
@@ -93,6 +95,11 @@ FAULTS["push.at-once"] = {
     "tires": Subtle(
         "Waits 1.3 s before each push from the sixth push on.",
         before("ask", wait(1.3), PUSHES & after(5)),
+    ),
+    "tired-of-errors": Subtle(
+        "Waits 1.3 s before each push after its second error.",
+        before("disturbed", note("tired"), after(1)),
+        before("ask", wait(1.3), PUSHES & noted("tired")),
     ),
     "takes-its-time": Fault(
         "Waits 1.3 s before each push from the second push on.",
