@@ -381,6 +381,25 @@ async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
 
 
 @requirement("environment.half-time")
+async def test_second_half_lasts(iut: Iut) -> None:
+    """The second half does not end when it begins.
+
+    Its time begins with 0, or goes on from the end of the first half.
+    """
+    async with watch_server(iut) as watch:
+        half = watch.view.parameter("RuleHalfTime", 300.0)
+        await watch.play()
+        await watch.command(f"(time {half + 1})")
+        quiet = watch.session.seconds("quiet")
+        if await watch.is_still_false(lambda view: view.value("half") == 2, 2 * quiet):
+            raise Inconclusive("no second half follows the end of the first one")
+        await watch.command("(playMode PlayOn)")
+        lasts = await watch.is_still_false(lambda view: view.play_mode == "GameOver", 2 * quiet)
+        shown = watch.view.state.get("time")
+        check(lasts, "the second half to last its full time", f"it is over at the time {shown}")
+
+
+@requirement("environment.half-time")
 async def test_end_of_a_half(iut: Iut) -> None:
     """The first half ends at RuleHalfTime, and not earlier."""
     async with iut.instance() as instance, watch_server(iut, instance) as watch:

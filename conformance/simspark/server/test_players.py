@@ -180,10 +180,11 @@ async def test_the_agent_of_that_name_is_moved(iut: Iut) -> None:
 
 @requirement("move-agent.no-operation")
 async def test_no_operation(iut: Iut) -> None:
-    """The command agent without an operation does not change the agent."""
+    """The command agent does not move the agent without an operation that moves."""
     async with match(iut) as game:
         left, right = await game.put_apart()
-        await game.watch.command(f"(agent {game.left})")
+        for operation in ("", "(battery 50)", "(temperature 30)"):
+            await game.watch.command(f"(agent {game.left}{operation})")
         stayed = await game.watch.is_still_false(
             # A robot without a controller can fall over.
             lambda view: (

@@ -30,6 +30,7 @@ from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 FAR = 1.0  # metres that no node moves by itself from one state to the next
+TURNS = 3  # times; a server can process the two events in different cycles
 ASIDE = 0.15  # metres; a movement that monitors can see
 AFTER_START = 20  # states, in which a server that has started late adds its first nodes
 ONLY_IN_FULL = "only a full scene graph shows it"
@@ -53,6 +54,33 @@ async def test_full_when_agents_come(iut: Iut) -> None:
         async with play_agent(iut, instance, "Rights"):
             for watch in (one, other):
                 await watch.wait_for_full("when a second agent comes", more=True)
+
+
+@requirement("full.node-added")
+async def test_full_when_agents_take_turns(iut: Iut) -> None:
+    """When an agent comes at the moment at which another goes, the full scene graph comes, too.
+
+    The number of nodes can then be the same as before.
+    """
+    async with (
+        iut.instance() as instance,
+        watch_server(iut, instance) as watch,
+        contextlib.AsyncExitStack() as playing_on,
+    ):
+        present = await playing_on.enter_async_context(play_agent(iut, instance))
+        await watch.wait_for_full("when an agent comes", more=True)
+        for _ in range(TURNS):
+            coming = await playing_on.enter_async_context(iut.connect(instance, channel="agent"))
+            await watch.settle()
+            fulls = watch.view.fulls
+            await coming.send(expressions(f"(scene {iut.configuration.value('scene')})"))
+            await present.close()
+            await watch.wait_until(
+                lambda view, fulls=fulls: view.fulls > fulls,  # type: ignore[misc]
+                "contain a full scene graph when one agent comes and another goes",
+                now=lambda _: "received only updates",
+            )
+            present = coming
 
 
 @requirement("full.node-removed")

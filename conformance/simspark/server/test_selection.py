@@ -139,6 +139,18 @@ async def test_select_while_another_goes(iut: Iut) -> None:
         await check_leaves(game.watch, right, "(repos)", "the selected agent")
 
 
+@requirement("select.named")
+async def test_select_while_another_is_removed(iut: Iut) -> None:
+    """An agent stays selected when another agent is removed by its name."""
+    async with match(iut) as game:
+        left, right = await game.put_apart()
+        await game.watch.command(f"(select {game.right})(kill {game.left})")
+        await game.watch.wait_until(
+            left.is_free, f"show no agent at {left} after its kill", requirement="kill.named"
+        )
+        await check_leaves(game.watch, right, "(repos)", "the selected agent")
+
+
 @requirement("robustness.several-clients")
 async def test_select_one_that_goes(iut: Iut) -> None:
     """The server survives commands for a selected agent that has left.

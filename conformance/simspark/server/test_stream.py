@@ -7,9 +7,11 @@ from conformance.cases import check, each_of, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark.codec import ENVIRONMENT_KEYS, STATES, frame
 from conformance.simspark.server.tester.commands import SETTLING_STATES, check_execution_at_once
+from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import check_served_together, watch_server
 from conformance.simspark.tester import judge_one_session, repeat_for
-from conformance.verdicts import Violation
+from conformance.simspark.view import View
+from conformance.verdicts import Inconclusive, Violation
 
 INTRODUCTION = 3  # messages: the introduction of a monitor and the first update
 COMING = (11, 12, 13)  # goals set while another monitor connects
@@ -130,18 +132,43 @@ async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
         watch_server(iut, instance) as other,
         watch_server(iut, instance) as third,
     ):
-        await third.command("(score (left 3)(right 5))")
-        score = (
-            lambda view: view.value("score_left") == 3,
-            lambda view: view.value("score_right") == 5,
-        )
-        to = "show the score 3 to 5 to each of three monitors"
-        times = [
-            time
-            for watch in (third, other, one)
-            for time in await watch.wait_for_each(score, to, lambda view: str(view.state))
-        ]
-        check_served_together(times, "the score 3 to 5")
+        # The second score has the same sum as the first.
+        for left, right in ((3, 5), (5, 3)):
+            await third.command(f"(score (left {left})(right {right}))")
+            score = (
+                lambda view, left=left: view.value("score_left") == left,  # type: ignore[misc]
+                lambda view, right=right: view.value("score_right") == right,  # type: ignore[misc]
+            )
+            what = f"the score {left} to {right}"
+            to = f"show {what} to each of three monitors"
+            times = [
+                time
+                for watch in (third, other, one)
+                for time in await watch.wait_for_each(score, to, lambda view: str(view.state))
+            ]
+            check_served_together(times, what)
+
+
+@requirement("state.partial")
+async def test_what_changes_with_the_scene_is_told(iut: Iut) -> None:
+    """A monitor receives a change that happens when a player is removed."""
+    async with match(iut) as game:
+        watch = game.watch
+
+        def score(view: View) -> tuple[float | None, float | None]:
+            return view.value("score_left"), view.value("score_right")
+
+        await watch.settle()
+        await watch.command(f"(kill {game.left})(score (left 6)(right 7))")
+        if await watch.is_still_false(
+            lambda view: score(view) == (6, 7), watch.session.seconds("response")
+        ):
+            async with watch_server(iut, watch.session.instance, begins=False) as later:
+                others = score(later.view)
+            if others != (6, 7):
+                raise Inconclusive("the score that was set with kill has no effect (score.set)")
+            came = "only a later monitor received it"
+            raise Violation("the score 6 to 7 in the states after kill", came)
 
 
 @requirement("state.partial")

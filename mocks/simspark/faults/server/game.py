@@ -135,6 +135,10 @@ FAULTS["environment.kick-in-pause"] = {
 
 FAULTS["environment.half-time"] = {
     "endless-half": Fault("Does not end a half.", skip("judge_half")),
+    "second-half-skipped": Subtle(
+        "Ends the second half at the time at which the first half ends.",
+        returning("half_time", lambda time: time / 2, SECOND_HALF),
+    ),
     "half-too-short": Subtle(
         "Ends a half ten seconds too early.", returning("half_time", lambda time: time - 10)
     ),

@@ -58,6 +58,13 @@ FAULTS["header.name"] = {
     ),
 }
 
+
+def _has_another_number(server: Server) -> bool:
+    told: int = vars(server).get("counted", 0)
+    now = vars(server)["counted"] = len(server.world.robots)
+    return server.full_wanted or now != told
+
+
 FAULTS["header.full-is-complete"] = {
     "update-called-full": Subtle(
         "Sends an update with the header of a full graph on request.",
@@ -93,6 +100,10 @@ FAULTS["full.node-added"] = {
     "full-to-one": Subtle(
         "Sends the full graph of a new robot only to its first monitor.",
         skip("tell_monitor", LATER & (lambda _, monitor, pairs, scene: HEADER_FULL in scene)),
+    ),
+    "counts-robots": Subtle(
+        "Sends the full graph only if the number of robots has changed.",
+        instead("is_full_due", _has_another_number),
     ),
     "nothing-added": Fault(
         "Omits all robots in all graphs.", no_robots("full_graph"), no_robots("partial_graph")

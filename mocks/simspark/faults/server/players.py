@@ -10,11 +10,13 @@ from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
 from mocks.simspark.trainer import SIDES, Wrong, parameters
-from mocks.steps import Change, Function, When, alter, before, instead, note, noted, skip, then
+from mocks.steps import Change, Function, When, alter, before, instead, note, noted, put, skip, then
 
 NAMELESS = When(lambda _, command: len(command) == 1)
 """If the command names no agent."""
 MOVES = When(lambda _, command: "move" in parameters(command))
+SETS_THE_BATTERY = When(lambda _, command: set(parameters(command)) == {"unum", "team", "battery"})
+"""If the battery is the only operation of the command."""
 OTHER = {"Left": "Right", "Right": "Left"}
 
 
@@ -184,6 +186,10 @@ FAULTS["move-agent.no-operation"] = {
         "Puts an agent at the centre if the command has no operation.",
         then("do_agent", _place_at_the_centre, lambda _, command: len(command) == 3),
     ),
+    "battery-centres": Subtle(
+        "Puts an agent at the centre if a command sets only its battery.",
+        then("do_agent", _place_at_the_centre, SETS_THE_BATTERY),
+    ),
 }
 
 FAULTS["move-agent.several-operations"] = {
@@ -206,6 +212,10 @@ FAULTS["select.named"] = {
     "selects-the-first": Subtle(
         "Selects the first agent, regardless of the named one.",
         instead("do_select", _select_first),
+    ),
+    "selected-until-a-kill": Subtle(
+        "Selects no agent any more after the kill of any agent.",
+        then("do_kill", put("world.selected", None)),
     ),
 }
 

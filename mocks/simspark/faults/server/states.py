@@ -83,6 +83,13 @@ def _without_changes(_: Server, monitor: Monitor, pairs: list[str], scene: str) 
     return monitor, pairs[:1], scene
 
 
+def _take_same_sum_for_told(server: Server) -> None:
+    now, told = server.state(), server.state_told
+    keys = ("score_left", "score_right")
+    if sum(int(now[key]) for key in keys) == sum(int(told.get(key, -1)) for key in keys):
+        server.state_told = told | {key: now[key] for key in keys}
+
+
 def _without_goals(pairs: list[str]) -> list[str]:
     return [f"{pair.split()[0]} 0)" if "score" in pair else pair for pair in pairs]
 
@@ -270,6 +277,14 @@ FAULTS["state.partial"] = {
         "Sends changes only to one monitor, and everything to all monitors every 60 cycles.",
         FULL_AT_TIMES,
         alter("tell_monitor", _without_changes, When(is_listed_later) & is_update),
+    ),
+    "changes-lost-with-full-graphs": Subtle(
+        "Sends only the time before the full graph that follows a change of the scene.",
+        alter("tell_monitor", _without_changes, ~When(is_update)),
+    ),
+    "same-sum-untold": Subtle(
+        "Sends new goals only if their sum has changed.",
+        before("partial_state", _take_same_sum_for_told),
     ),
     "one-change-a-state": Subtle(
         "Sends one change in each partial state, and everything every 60 cycles.",
