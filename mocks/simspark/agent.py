@@ -91,6 +91,9 @@ class Agent(Client):
         """Send a nod of the head, and from time to time another effector."""
         self.send(f"({self.settings.hinge} {self.nod():.2f}){self.occasional_effector()}")
 
+    def act_as_asked(self, text: str) -> None:
+        self.send(text)
+
     def nod(self) -> float:
         return sin(self.groups / 10)
 
@@ -104,7 +107,7 @@ class Agent(Client):
             return self.state()
 
         async def act(args: dict[str, Any]) -> None:
-            self.send(client.text_of(args, "effectors"))
+            self.act_as_asked(client.text_of(args, "effectors"))
 
         return {"state": state, "act": act}
 

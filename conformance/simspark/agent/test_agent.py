@@ -333,6 +333,23 @@ async def test_long_effectors(iut: Iut) -> None:
                 raise Inconclusive(f"did not receive the {size} bytes that it was asked to send")
 
 
+AT_ONCE = 6  # effectors that are requested at the same time
+
+
+@requirement("frame.length-prefix")
+async def test_effectors_at_once(iut: Iut) -> None:
+    """Effectors that are requested at the same time arrive one after another."""
+    async with connect_agent(iut) as tester:
+        for attempt in range(3):
+            texts = [f"(he2 0.{attempt}{number})" for number in range(AT_ONCE)]
+            async with asyncio.TaskGroup() as asking:
+                for text in texts:
+                    asking.create_task(tester.session.instance.upper("act", effectors=text))
+            if not await tester.is_sent(expressions(texts[-1])):
+                raise_if_unreadable(tester.session, f"{AT_ONCE} effectors at the same time")
+                raise Inconclusive("did not receive all effectors that it was asked to send")
+
+
 @requirement("text.white-space")
 @pytest.mark.parametrize(
     "text",

@@ -1,5 +1,6 @@
 """The commands of a trainer, and their forms."""
 
+import asyncio
 import contextlib
 from math import isclose
 from typing import Any
@@ -167,6 +168,7 @@ ASKED = (
     "(kill (unum 7)(team Right))",
     "(repos (unum 10)(team Left))",
     "(time 0)",
+    "(score (left 4)(right 3))(getAck both_scores)",
     "(score (left 0)(right 12))",
     "(select (unum 6)(team None))",
     "(kill (unum 8)(team None))",
@@ -189,11 +191,58 @@ async def test_as_it_is_asked(iut: Iut) -> None:
                 await _check_comes(tester, text)
         _check_any_sent(tester)
         for text in ASKED:
-            [wanted] = expressions(text)
-            times = sum(_equal(each, wanted) for each in _commands(tester.connections))
-            if times > 1:
-                again = Violation(f"the command {text} once", f"received it {times} times")
-                raise again.shown_in(tester.session, tester.connections.sessions)
+            for wanted in expressions(text):
+                times = _count(tester, wanted)
+                if times > 1:
+                    again = Violation(f"the command {text} once", f"received it {times} times")
+                    raise again.shown_in(tester.session, tester.connections.sessions)
+
+
+TIMES = 3  # requests of the same command
+
+
+@requirement("trainer.as-asked")
+async def test_as_often_as_it_is_asked(iut: Iut) -> None:
+    """The trainer sends a command again that is requested again."""
+    async with introduce_monitor(iut) as tester:
+        for times in range(1, TIMES + 1):
+            answer = await tester.session.operate("command", command="(dropBall)")
+            if not answer.ok:
+                raise Inconclusive(f"the operation 'command' failed: {answer.why}")
+
+            async def has_come(times: int = times) -> bool:
+                return _count(tester, ["dropBall"]) >= times
+
+            if not await tester.session.poll_until(has_come, "the command again", "response"):
+                _check_any_sent(tester)
+                lost = Violation(
+                    f"the command (dropBall) {times} times", f"received it {times - 1} times"
+                )
+                raise lost.shown_in(tester.session, tester.connections.sessions)
+
+
+@requirement("frame.length-prefix")
+async def test_commands_at_once(iut: Iut) -> None:
+    """Commands that are requested at the same time arrive one after another."""
+    async with introduce_monitor(iut) as tester:
+        upper = tester.session.instance.upper
+        for attempt in range(1, TIMES + 1):
+            texts = [f"(time {number}.5)" for number in range(AT_ONCE)]
+            async with asyncio.TaskGroup() as asking:
+                for text in texts:
+                    asking.create_task(upper("command", command=text))
+            if not await tester.has_received_commands(attempt * AT_ONCE):
+                for session in tester.connections.sessions:
+                    raise_if_unreadable(session, f"{AT_ONCE} commands at the same time")
+                raise Inconclusive("did not receive all commands that it was asked to send")
+
+
+AT_ONCE = 6  # commands that are requested at the same time
+
+
+def _count(tester: Tester, wanted: list[Any]) -> int:
+    """Return how often the trainer has sent a command."""
+    return sum(_equal(each, wanted) for each in _commands(tester.connections))
 
 
 def _check_any_sent(tester: Tester) -> None:
@@ -207,17 +256,17 @@ async def _check_comes(tester: Tester, text: str) -> None:
 
     Parameters can have any order, and numbers any form.
     """
-    [wanted] = expressions(text)
+    wanted = expressions(text)
     sent: list[list[Any]] = []
 
     async def has_come() -> bool:
-        sent[:] = [each for each in _commands(tester.connections) if each[0] == wanted[0]]
-        return any(_equal(each, wanted) for each in sent)
+        sent[:] = [each for each in _commands(tester.connections) if each[0] == wanted[0][0]]
+        return all(_count(tester, each) for each in wanted)
 
     if await tester.session.poll_until(has_come, "the command as it was asked for", "response"):
         return
     if not sent:
-        raise Inconclusive(f"did not receive the {wanted[0]} that the trainer was asked to send")
+        raise Inconclusive(f"did not receive the {wanted[0][0]} that the trainer was asked to send")
     sessions = tester.connections.sessions
     came_instead = f"received {write(sent[-1:]).decode()}"
     other = Violation(f"the requested command {text}", came_instead)

@@ -1,8 +1,10 @@
 """Faults in writing messages, which every mock can have."""
 
+import asyncio
 from typing import Any
 
 from mocks.deviations import Fault, Table
+from mocks.simspark.client import Client
 from mocks.simspark.connection import Endpoint
 from mocks.steps import instead, returning
 
@@ -14,6 +16,16 @@ def _encode_utf_8(_: Endpoint, text: str, connection: Any) -> bytes:
 
 UTF_8 = instead("encode", _encode_utf_8)
 """Write all characters in UTF-8."""
+
+
+def write_in_two(client: Client, text: str) -> None:
+    """Write the length of a message, and its text a moment later."""
+    data = client.encode(text, client)
+    client.write(data[:4])
+    asyncio.get_running_loop().call_later(_MOMENT, client.write, data[4:])
+
+
+_MOMENT = 0.005  # seconds; longer than the processing of another request
 
 FAULTS = Table(Endpoint)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.connection import Connection
-from mocks.simspark.faults.writing import UTF_8
+from mocks.simspark.faults.writing import UTF_8, write_in_two
 from mocks.simspark.reconnecting import comes_back
 from mocks.steps import Change, Function, When, always, before, instead, note, returning, send, then
 
@@ -131,6 +131,10 @@ FAULTS["frame.length-prefix"] = {
     "length-of-a-byte": Subtle(
         "Writes only the lowest byte of a length, after three zero bytes.",
         encoded(lambda data: bytes(3) + data[3:]),
+    ),
+    "lengths-apart": Subtle(
+        "Writes other messages between the length and the text of requested effectors.",
+        instead("act_as_asked", write_in_two),
     ),
     "lengths-of-two-bytes": Fault("Writes lengths of 16 bits.", encoded(lambda data: data[2:])),
     "writes-a-kilobyte": Subtle(

@@ -1,9 +1,22 @@
 """Faults of the monitor in its trainer commands."""
 
 from mocks.deviations import Fault, Subtle, Table
-from mocks.simspark.faults.writing import UTF_8
+from mocks.simspark.faults.writing import UTF_8, write_in_two
 from mocks.simspark.monitor import Monitor
-from mocks.steps import Change, alter, every, repeat, returning, skip
+from mocks.steps import (
+    Change,
+    alter,
+    differing,
+    every,
+    instead,
+    note,
+    noted,
+    only,
+    repeat,
+    returning,
+    skip,
+    then,
+)
 
 
 def misspelt(old: str, new: str) -> Change:
@@ -120,6 +133,19 @@ FAULTS["trainer.as-asked"] = {
     "no-velocity": Subtle("Omits the velocity after a position.", misspelt("(vel 0 -1.25 2)", "")),
     "unsigned-turn": Subtle("Writes a rotation without its sign.", misspelt("0.5 -90)", "0.5 90)")),
     "commands-twice": Subtle("Sends each command twice.", repeat("command")),
+    "same-command-once": Subtle(
+        "Sends a command only if it differs from the last one.",
+        only("command", differing(lambda _, text: text)),
+    ),
+    "appended-left-out": Subtle(
+        "Sends only the first expression of a requested command.",
+        alter("command", lambda _, text: text.partition("(getAck")[0]),
+    ),
+    "waits-for-ack": Subtle(
+        "Sends no command after getAck until the server has answered.",
+        then("command", note("waiting"), lambda _, text: "getAck" in text),
+        skip("command", noted("waiting")),
+    ),
     "every-second-command-lost": Subtle(
         "Drops every second requested command.", skip("command", every(2))
     ),
@@ -135,6 +161,10 @@ FAULTS["frame.length-prefix"] = {
     "one-byte-lengths": Subtle(
         "Writes only the lowest byte of a length.",
         returning("encode", lambda data: bytes(3) + data[3:]),
+    ),
+    "lengths-apart": Subtle(
+        "Writes other messages between the length and the text of a requested command.",
+        instead("command", write_in_two),
     ),
     "writes-a-kilobyte": Subtle(
         "Writes at most 1024 bytes of a command, after the length of the whole command.",
