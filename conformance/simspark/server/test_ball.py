@@ -411,9 +411,16 @@ async def test_players_move_away(iut: Iut) -> None:
         drop = encode(expressions("(dropBall)"))
         # A player exactly at the position of the ball has no direction to move away in.
         pos = f"(pos {place.x} {place.y} {watch.radius})"
-        there = (f"(ball {pos}(vel 0 0 0))", f"(agent {game.left}{pos})")
-        for commands in (drop, b"".join(encode(expressions(text)) for text in there) + drop):
-            await watch.session.send_bytes(commands)
+        ball = f"(ball {pos}(vel 0 0 0))"
+        # A player far from the ball can come nearer if all are moved in the same direction.
+        beside = [f"(pos {place.x + share * radius:.2f} {place.y} 0.4)" for share in (-0.8, 0.8)]
+        for texts in (
+            (),
+            (ball, f"(agent {game.left}{pos})"),
+            (ball, f"(agent {game.left}{beside[0]})", f"(agent {game.right}{beside[1]})"),
+        ):
+            commands = b"".join(encode(expressions(text)) for text in texts)
+            await watch.session.send_bytes(commands + drop)
             await watch.wait_until(
                 is_away,
                 f"show only the ball within {radius:g} m of its position",

@@ -111,6 +111,25 @@ async def test_full_when_agents_go(iut: Iut) -> None:
 
 
 @requirement("full.node-removed")
+async def test_full_when_a_robot_without_team_goes(iut: Iut) -> None:
+    """When an agent disconnects before its init, its robot disappears."""
+    async with (
+        iut.instance() as instance,
+        watch_server(iut, instance) as watch,
+        iut.connect(instance, channel="agent") as agent,
+    ):
+        before = watch.view.nodes
+        await agent.send(expressions(f"(scene {iut.configuration.value('scene')})"))
+        if await watch.is_still_false(
+            lambda view: view.nodes > before, watch.session.seconds("response")
+        ):
+            raise NotExercised("this server adds a robot to the scene only after its init")
+        await watch.settle()
+        await leave(agent)
+        await watch.wait_for_full("when an agent goes before its init", more=False)
+
+
+@requirement("full.node-removed")
 @pytest.mark.parametrize("inside", [False, True], ids=["reset", "reset-inside-a-message"])
 async def test_full_when_an_agent_breaks_off(iut: Iut, inside: bool) -> None:
     """When an agent resets its connection, the full scene graph comes too."""

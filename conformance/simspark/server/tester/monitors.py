@@ -312,9 +312,25 @@ class Watch:
         )
 
     async def put_ball(self, place: "Place") -> None:
-        """Put the ball at a place, at rest."""
-        await self.command(f"(ball (pos {place.x} {place.y} {self.radius}))")
+        """Put the ball at a place, at rest.
+
+        Raises Violation of ball.vel if only the command without a position moves the ball away.
+        """
+        put = f"(ball (pos {place.x} {place.y} {self.radius}))"
+        await self.command(put)
         await self.command("(ball (vel 0 0 0))")
+        try:
+            await self._wait_for_ball(place)
+        except Violation as lost:
+            await self.command(put)
+            try:
+                await self._wait_for_ball(place)
+            except Violation:
+                raise lost from None
+            to = f"show the ball at {place} also after (ball (vel 0 0 0))"
+            raise Violation(f"the states to {to}", lost.came, "ball.vel") from None
+
+    async def _wait_for_ball(self, place: "Place") -> None:
         await self.wait_until(
             place.is_occupied,
             f"show the ball at {place}",

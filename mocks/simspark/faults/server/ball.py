@@ -1,7 +1,7 @@
 """Faults of the server in trainer commands for the ball."""
 
 from collections.abc import Callable
-from math import nan
+from math import hypot, nan
 from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table, fault
@@ -9,10 +9,14 @@ from mocks.simspark.faults.server.bases import keeps, undoes, with_robots
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
+from mocks.simspark.trainer import parameters
 from mocks.simspark.world import World
 from mocks.steps import Change, When, alter, before, instead, only, skip, then
 
 BARE = When(lambda _, command: len(command) == 1)
+WITHOUT_POS = When(
+    lambda _, command: "vel" in (given := parameters(command)) and "pos" not in given
+)
 
 
 def pos(change: Callable[..., list[float]]) -> Change:
@@ -54,6 +58,17 @@ def _lose_robots_at_the_ball(server: Server) -> None:
             robot.place(nan, nan, robot.z)
 
 
+def _move_along(server: Server) -> None:
+    ball, radius = server.world.ball, server.world.settings.environment.FreeKickDistance
+    for robot in server.world.robots:
+        if hypot(robot.x - ball.x, robot.y - ball.y) < radius:
+            robot.place(robot.x + radius, robot.y, robot.z)
+
+
+def _centre_without_pos(server: Server, command: list[Any]) -> None:
+    server.world.ball.x = server.world.ball.y = 0.0
+
+
 FAULTS = Table(Server)
 
 FAULTS["ball.pos"] = {
@@ -78,6 +93,10 @@ FAULTS["ball.vel"] = {
     "velocities-in-whole-metres": Subtle(
         "Ignores the fractions of the ball's velocity.",
         vel(lambda *parts: [float(int(part)) for part in parts]),
+    ),
+    "velocity-centres": Subtle(
+        "Puts the ball at the centre if a command has no position.",
+        then("do_ball", _centre_without_pos, WITHOUT_POS),
     ),
     "ball-not-pushed": Fault("Does not give the ball a velocity.", skip("ball_vel")),
     "velocity-swapped": Subtle(
@@ -124,6 +143,10 @@ FAULTS["ball.spin"] = {
 FAULTS["drop-ball.players-away"] = {
     "players-stay": Fault(
         "Does not move players away from a dropped ball.", skip("move_players_away")
+    ),
+    "away-in-one-direction": Subtle(
+        "Moves all players near the ball by the free kick radius, in the same direction.",
+        instead("move_players_away", _move_along),
     ),
     "left-players-stay": Subtle(
         "Moves only the players of the right team away.",

@@ -118,6 +118,10 @@ FAULTS["full.node-removed"] = {
         "Keeps the robots of agents whose connections were reset.",
         instead("agent_left", _lose_agent, lambda _, agent: agent.stream.broken),
     ),
+    "ghosts-without-a-team": Subtle(
+        "Keeps the robots of agents that have left before their init.",
+        instead("agent_left", _lose_agent, lambda _, agent: agent.robot and not agent.robot.unum),
+    ),
     "last-ghost": Subtle(
         "Keeps the last robot after its agent has left.",
         instead("agent_left", _lose_agent, lambda server, _: len(server.agents) == 1),

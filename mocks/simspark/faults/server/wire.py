@@ -7,7 +7,7 @@ from mocks.simspark.faults.decoders import SixtyFourKilobytes
 from mocks.simspark.faults.server.bases import agents_read, monitors_read, rewrites
 from mocks.simspark.faults.writing import UTF_8
 from mocks.simspark.server import Server
-from mocks.steps import returning
+from mocks.steps import When, nth, returning
 from mocks.stream_readers import FirstOfARead, PerRead
 
 SHARED = Decoder()
@@ -72,6 +72,14 @@ FAULTS["frame.length-prefix"] = {
             "encode",
             lambda data: data[: len(data) // 2],
             lambda _, text, connection: connection.stream.is_behind,
+        ),
+    ),
+    "forgets-the-rest-once": Subtle(
+        "Sends only half of the first message that the connection does not take at once.",
+        returning(
+            "encode",
+            lambda data: data[: len(data) // 2],
+            When(lambda _, text, connection: connection.stream.is_behind) & nth(1),
         ),
     ),
     "lengths-of-sixteen-bits": Subtle(
