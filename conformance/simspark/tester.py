@@ -1,6 +1,6 @@
 """Shared code of the testers of all three roles."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from math import inf
 from typing import Any
 
@@ -109,6 +109,17 @@ def raise_if_unreadable(session: Session, expected: str) -> None:
     if session.judge.take_rest(session.role.name) or session.judge.spoiled:
         came = "the received bytes cannot be split into messages"
         raise Violation(expected, came, "frame.length-prefix", explains=True).shown_in(session)
+
+
+def raise_unless_whole(sessions: Sequence[Session], what: str) -> None:
+    """Raise the conclusion for messages that are missing: Violation if others were garbled."""
+    for session in sessions:
+        judge = session.judge
+        if judge.findings or judge.take_rest(session.role.name) or judge.spoiled:
+            came = "received bytes that are other messages, or only the beginning of one"
+            wrong = Violation(f"whole {what}", came, "frame.length-prefix")
+            raise wrong.shown_in(session, sessions)
+    raise Inconclusive(f"did not receive all {what}")
 
 
 async def repeat_for(

@@ -5,7 +5,7 @@ import contextlib
 from math import isclose
 from typing import Any
 
-from conformance.cases import each_of, requirement
+from conformance.cases import compared, each_of, requirement
 from conformance.connections import Connections
 from conformance.iut import Iut
 from conformance.session import Session
@@ -18,6 +18,7 @@ from conformance.simspark.tester import (
     expressions,
     judge_one_session,
     raise_if_unreadable,
+    raise_unless_whole,
 )
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -210,10 +211,10 @@ async def test_as_often_as_it_is_asked(iut: Iut) -> None:
             if not answer.ok:
                 raise Inconclusive(f"the operation 'command' failed: {answer.why}")
 
-            async def has_come(times: int = times) -> bool:
+            def has_come(times: int = times) -> bool:
                 return _count(tester, ["dropBall"]) >= times
 
-            if not await tester.session.poll_until(has_come, "the command again", "response"):
+            if not await tester.is_sent(has_come, "the command again"):
                 _check_any_sent(tester)
                 lost = Violation(
                     f"the command (dropBall) {times} times", f"received it {times - 1} times"
@@ -224,17 +225,25 @@ async def test_as_often_as_it_is_asked(iut: Iut) -> None:
 @requirement("frame.length-prefix")
 async def test_commands_at_once(iut: Iut) -> None:
     """Commands that are requested at the same time arrive one after another."""
-    async with introduce_monitor(iut) as tester:
-        upper = tester.session.instance.upper
-        for attempt in range(1, TIMES + 1):
-            texts = [f"(time {number}.5)" for number in range(AT_ONCE)]
-            async with asyncio.TaskGroup() as asking:
-                for text in texts:
-                    asking.create_task(upper("command", command=text))
-            if not await tester.has_received_commands(attempt * AT_ONCE):
-                for session in tester.connections.sessions:
-                    raise_if_unreadable(session, f"{AT_ONCE} commands at the same time")
-                raise Inconclusive("did not receive all commands that it was asked to send")
+
+    async def play(at_once: bool) -> None:
+        async with introduce_monitor(iut) as tester:
+            upper = tester.session.instance.upper
+            step = AT_ONCE if at_once else 1
+            for begin in range(0, TIMES * AT_ONCE, step):
+                times = range(begin, begin + step)
+                async with asyncio.TaskGroup() as asking:
+                    for time in times:
+                        asking.create_task(upper("command", command=f"(time {time}.5)"))
+
+                def have_come(times: range = times) -> bool:
+                    return all(_count(tester, ["time", f"{time}.5"]) for time in times)
+
+                if not await tester.is_sent(have_come, "each command"):
+                    how = "at the same time" if at_once else "one by one"
+                    raise_unless_whole(tester.connections.sessions, f"commands requested {how}")
+
+    await compared(iut, play, True, False, "trainer.as-asked")
 
 
 AT_ONCE = 6  # commands that are requested at the same time
@@ -259,11 +268,11 @@ async def _check_comes(tester: Tester, text: str) -> None:
     wanted = expressions(text)
     sent: list[list[Any]] = []
 
-    async def has_come() -> bool:
+    def has_come() -> bool:
         sent[:] = [each for each in _commands(tester.connections) if each[0] == wanted[0][0]]
         return all(_count(tester, each) for each in wanted)
 
-    if await tester.session.poll_until(has_come, "the command as it was asked for", "response"):
+    if await tester.is_sent(has_come, "the command as it was asked for"):
         return
     if not sent:
         raise Inconclusive(f"did not receive the {wanted[0][0]} that the trainer was asked to send")

@@ -6,7 +6,7 @@ The tester sends states and asks for the monitor's knowledge.
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from conformance.connections import Connections, cancel_all
@@ -21,6 +21,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 GAME = {"half", "score_left", "score_right", "play_mode"}
 """Values that are in one list with the time, and are taken with it."""
 _KNOWS = "monitors.understood"
+_PERIOD = 0.04  # seconds between two states of the published server
 _POLL = 0.005  # seconds between two looks for new messages to forward to the other connections
 _goals = itertools.count(51)  # a score that no other test sends
 
@@ -91,11 +92,25 @@ class Tester:
 
     async def has_received_commands(self, times: int) -> bool:
         """Return True once `times` messages have arrived, over any connection."""
+        return await self.is_sent(lambda: len(self.connections.received) >= times, "a command")
 
-        async def has_come() -> bool:
-            return len(self.connections.received) >= times
+    async def is_sent(self, holds: Callable[[], bool], what: str) -> bool:
+        """Return True once `holds` is true about the messages of the monitor.
 
-        return await self.session.poll_until(has_come, "a command", "response")
+        States keep coming, as from a server, because a monitor can command only after a state.
+        """
+        shown = self.session.now
+
+        async def look() -> bool:
+            nonlocal shown
+            if holds():
+                return True
+            if self.session.now - shown > _PERIOD and not self.session.ended:
+                shown = self.session.now
+                await self.tick()
+            return False
+
+        return await self.session.poll_until(look, what, "response")
 
     async def say(self, text: str, *, segmentation: Segmentation | None = None) -> None:
         """Send one message, given as text on the wire without the length."""

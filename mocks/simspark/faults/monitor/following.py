@@ -22,6 +22,16 @@ def _has_other_than_numbers(_: Monitor, frame: Frame) -> bool:
     return any(number(value) is None for value in values)
 
 
+def _has_other_goals(_: Monitor, frame: Frame) -> bool:
+    goals = [item[1] for item in frame.value[0] if item[:1] == ["score_left"] and len(item) > 1]
+    return not all(str(text).isdecimal() for text in goals)
+
+
+def _is_at_the_same_time(monitor: Monitor, frame: Frame) -> bool:
+    times = [item[1] for item in frame.value[0] if item[:1] == ["time"] and len(item) > 1]
+    return [monitor.view.state.get("time")] == times
+
+
 def _has_environment_and_state(_: Monitor, frame: Frame) -> bool:
     return frame.name == "Environment" and any(i[:1] == ["time"] for i in frame.value[0])
 
@@ -138,6 +148,10 @@ FAULTS["monitors.understood"] = {
         views(_Forgetting),
     ),
     "whole-seconds": Subtle("Cuts the time to whole seconds.", views(_WholeSeconds)),
+    "still-time-skipped": Subtle(
+        "Ignores a partial state of the same time as the latest state.",
+        skip("take_state", PARTIAL & _is_at_the_same_time),
+    ),
     "time-only-forwards": Subtle(
         "Ignores a time before the latest one, even if a trainer has set it.", views(_Forwards)
     ),
@@ -207,6 +221,9 @@ FAULTS["text.numbers"] = {
     "small-exponents-as-zero": Subtle(
         "Takes every number with a negative exponent for 0.",
         rewrites("[-+.0-9]+[eE]-[0-9]+"),
+    ),
+    "goals-in-digits": Subtle(
+        "Ignores a score that is not written in digits.", skip("take_state", _has_other_goals)
     ),
     "plus-signs-unread": Subtle("Takes a number with a plus sign for 0.", rewrites("[+][0-9.].*")),
     "exponents-unread": Subtle(

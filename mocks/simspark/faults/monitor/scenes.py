@@ -40,6 +40,11 @@ def _unturned(parts: list[Any]) -> list[Any]:
     return ["SLT", *UPRIGHT.split(), *parts[13:]] if parts[:1] == ["SLT"] else parts
 
 
+def _without_children(parts: list[Any]) -> list[Any]:
+    updated = any(part[:1] == ["SLT"] for part in parts)
+    return [["nd"] if updated and part[:1] == ["nd"] else part for part in parts]
+
+
 class _OneScene(View):
     def take(self, value: Any) -> None:
         later = self.scene is not None and value[1:2] and value[1][:1] == ["RSG"]
@@ -149,6 +154,9 @@ FAULTS["header.partial-applied"] = {
     "updates-not-applied": Fault(
         "Ignores updates, so the scene stays as in the last full graph.",
         graphs("RDS", lambda parts: []),
+    ),
+    "stops-at-updated-nodes": Subtle(
+        "Ignores the updates of nodes below an updated node.", graphs("RDS", _without_children)
     ),
     "empty-nodes-reset": Subtle(
         "Resets nodes that an update leaves empty to their state in the last full graph.",
