@@ -208,6 +208,20 @@ async def test_several_in_one_write(iut: Iut) -> None:
         )
 
 
+@requirement("text.order")
+async def test_commands_of_one_message(iut: Iut) -> None:
+    """The last of several commands in one message takes effect last."""
+    async with watch_server(iut) as watch:
+        await watch.settle()
+        time = round(0.4 * watch.view.parameter("RuleHalfTime", 300.0))
+        await watch.command(f"(score (left 1)(right 2))(time {time})(score (left 3)(right 4))")
+        try:
+            await watch.wait_until(lambda view: view.clock >= time, f"show the time {time}")
+        except Violation as none:
+            raise Inconclusive(f"the second command has no effect: {none}") from none
+        await watch.check_score(3, 4, ", the last one that a message set")
+
+
 @requirement("frame.segmentation")
 async def test_in_order(iut: Iut) -> None:
     """The server executes messages, long and short, in the order of their arrival."""

@@ -136,8 +136,8 @@ async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
         for left, right in ((3, 5), (5, 3)):
             await third.command(f"(score (left {left})(right {right}))")
             score = (
-                lambda view, left=left: view.value("score_left") == left,  # type: ignore[misc]
-                lambda view, right=right: view.value("score_right") == right,  # type: ignore[misc]
+                lambda view, left=left: view.value("score_left") == left,
+                lambda view, right=right: view.value("score_right") == right,
             )
             what = f"the score {left} to {right}"
             to = f"show {what} to each of three monitors"

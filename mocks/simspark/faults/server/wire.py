@@ -1,13 +1,17 @@
 """Faults of the server in writing and reading messages."""
 
+from dataclasses import replace
+
+from conformance.codec import Frame
 from conformance.simspark.codec import Decoder
 from mocks.deviations import Fault, Subtle, Table
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.faults.decoders import SixtyFourKilobytes
 from mocks.simspark.faults.server.bases import agents_read, monitors_read, rewrites
 from mocks.simspark.faults.writing import UTF_8
+from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.server import Server
-from mocks.steps import When, nth, returning
+from mocks.steps import When, alter, nth, returning
 from mocks.stream_readers import FirstOfARead, PerRead
 
 SHARED = Decoder()
@@ -17,7 +21,18 @@ def _with_temperature(pairs: list[str]) -> list[str]:
     return [*pairs, "(temperature 20°)"] if any("score" in pair for pair in pairs) else pairs
 
 
+def _in_reverse(_: Server, monitor: Monitor, frame: Frame) -> tuple[Monitor, Frame]:
+    return monitor, replace(frame, value=frame.value[::-1])
+
+
 FAULTS = Table(Server)
+
+FAULTS["text.order"] = {
+    "last-command-first": Subtle(
+        "Executes the commands of a message from the last to the first.",
+        alter("hear_monitor", _in_reverse, lambda _, monitor, frame: isinstance(frame.value, list)),
+    ),
+}
 
 FAULTS["text.s-expressions"] = {
     "unclosed": Fault(
