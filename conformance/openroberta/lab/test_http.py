@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
+import pytest
+
 from conformance.cases import check, compared, requirement
 from conformance.iut import Iut
 from conformance.openroberta import message_names
@@ -212,6 +214,34 @@ async def test_segmentation(iut: Iut) -> None:
                     await robot.linked_by(exchange, None)
 
     await compared(iut, play, CUTS, [whole], "refuses.firmwarename")
+
+
+@requirement("http.segmentation")
+@pytest.mark.parametrize("place", [30, -20], ids=["inside-the-header", "inside-the-body"])
+async def test_another_between_two_pieces(iut: Iut, place: int) -> None:
+    """A registration arrives in two pieces, and another registration between the pieces."""
+
+    async def play(in_pieces: bool) -> None:
+        async with playing(iut) as tester:
+            await tester.wait_until_awake()
+            robot = tester.robot()
+            value = tester.request("POST", message_names.PUSHCMD, {}, robot.object("register"))
+            data = encode(value)
+            session = await tester.connection()
+            exchange = Exchange(session, "Register")
+            cut = place % len(data) if in_pieces else 0
+            if cut:
+                await session.send_bytes(data[:cut])
+                await session.wait_until_taken()
+            other = await tester.robot().register()
+            # A lab that serves one connection at a time reads the other request later.
+            await other.assert_unanswered()
+            await session.send_bytes(data[cut:])
+            await exchange.assert_held("a registration in two pieces to be held")
+            if await tester.offers("pair"):
+                await robot.linked_by(exchange, None)
+
+    await compared(iut, play, True, False, "register.repeat")
 
 
 @requirement("robustness.chunked-requests")

@@ -84,6 +84,20 @@ class _BodyAtOnce(Served):
         return frames or [Frame(data, error="half a body")]
 
 
+class _OneBody(Served):
+    """Collects the bodies of all connections in one place."""
+
+    latest: Served | None = None
+    inside = False
+
+    def frames(self, data: bytes) -> list[Frame]:
+        if self.inside and _OneBody.latest is not self:
+            data = bytes(len(data))
+        frames = super().frames(data)
+        self.inside, _OneBody.latest = not frames, self
+        return frames
+
+
 FAULTS = Table(Lab)
 
 FAULTS["http.messages"] = {
@@ -227,6 +241,10 @@ FAULTS["http.segmentation"] = {
     "body-in-one-read": Subtle(
         "Waits for the headers of a request, but not for the rest of its body.",
         instead("served", lambda _, stream: _BodyAtOnce(stream)),
+    ),
+    "one-body-for-all": Subtle(
+        "Loses the rest of a request if another connection sends one meanwhile.",
+        instead("served", lambda _, stream: _OneBody(stream)),
     ),
     "halves-of-letters-lost": Subtle(
         "Corrupts a name if a letter of two bytes arrives in two reads.",
