@@ -9,7 +9,7 @@ from mocks.streams import Stream
 
 
 def comes_back(kind: Callable[[Any], Client]) -> Callable[[Client, Stream], Awaitable[None]]:
-    """Return a deed: connect once more to the same server, as a client of this kind."""
+    """Return a deed: connect once more to the server, as a client of this kind."""
 
     async def again(client: Client, _: Stream) -> None:
         # The server can be gone.

@@ -323,7 +323,7 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
 
 @requirement("token.in-time")
 async def test_before_its_time(iut: Iut) -> None:
-    """A token that the lab refuses before its robot registers does not link that robot later."""
+    """A token that was refused before its robot registers does not link that robot."""
     async with playing(iut) as tester:
         await tester.wait_until_awake()
         robot = tester.robot()

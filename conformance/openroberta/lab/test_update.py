@@ -158,7 +158,7 @@ async def test_offered(iut: Iut) -> None:
 
 @requirement("update.offered")
 async def test_offered_to_one_of_two(iut: Iut) -> None:
-    """An update is offered for an older robot, also if a current robot comes after it."""
+    """An update is offered for an older robot, also if a current robot comes later."""
     current = _current_version(iut)
     async with playing(iut) as tester:
         versions = (OUTDATED, current)

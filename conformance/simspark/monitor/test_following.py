@@ -451,7 +451,7 @@ WHOLE = ("13.0", "14.", "+15", "016", "1.7e1", "1800e-2")
 
 @requirement("header.partial-applied")
 async def test_nodes_below_updated_nodes(iut: Iut) -> None:
-    """The monitor applies the updates of a node and of nodes below that node in one message."""
+    """The monitor applies the updates of a node and of its child nodes together."""
     async with connect_monitor(iut) as tester:
         inner = messages.transform(2, 0, 0.5, messages.BALL)
         await tester.introduce(graph=f"({EMPTY}{messages.transform(1, 1, 0, inner)})")

@@ -58,7 +58,7 @@ async def test_full_when_agents_come(iut: Iut) -> None:
 
 @requirement("full.node-added")
 async def test_full_when_agents_take_turns(iut: Iut) -> None:
-    """When an agent comes at the moment at which another goes, the full scene graph comes, too.
+    """When one agent comes while another goes, the full scene graph comes, too.
 
     The number of nodes can then be the same as before.
     """
