@@ -103,14 +103,14 @@ async def _play_without_reading(iut: Iut) -> None:
                     break
             await watch.check_obeyed(what)
             await check_served(agent, what)
+        # A server that drops the slow monitor can leave a message incomplete. All earlier messages
+        # are complete.
+        await slow.finish()
         late, left = View(), slow.countdown("response")
         while late.clock < watch.view.clock and (
             message := await slow.wait_for(*STATES, within=left)
         ):
             late.take(message.value)
-        # A server that drops the slow monitor can leave a message incomplete. All earlier messages
-        # are complete.
-        await slow.finish()
         if watch.session.size <= enough:
             raise NotExercised(
                 "the scene graphs are too short to fill the buffers of the operating system"

@@ -11,7 +11,7 @@ from mocks.simspark.faults.server.bases import agents_read, monitors_read, rewri
 from mocks.simspark.faults.writing import UTF_8
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.server import Server
-from mocks.steps import When, alter, nth, returning
+from mocks.steps import alter, returning
 from mocks.stream_readers import FirstOfARead, PerRead
 
 SHARED = Decoder()
@@ -87,14 +87,6 @@ FAULTS["frame.length-prefix"] = {
             "encode",
             lambda data: data[: len(data) // 2],
             lambda _, text, connection: connection.stream.is_behind,
-        ),
-    ),
-    "forgets-the-rest-once": Subtle(
-        "Sends only half of the first message that the connection does not take at once.",
-        returning(
-            "encode",
-            lambda data: data[: len(data) // 2],
-            When(lambda _, text, connection: connection.stream.is_behind) & nth(1),
         ),
     ),
     "lengths-of-sixteen-bits": Subtle(
