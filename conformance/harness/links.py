@@ -63,7 +63,7 @@ class Link:
         """Nothing is read while this event is not set."""
         self.is_attentive.set()
         self._settle = _SETTLE
-        self._about_to_write = False
+        self._about_to_write = self._finished = False
 
     async def read(self) -> bytes:
         if self._ahead:
@@ -121,10 +121,12 @@ class Link:
             await asyncio.sleep(0)
 
     async def write(self, data: bytes) -> bool:
-        """Write all bytes; return False if the peer has disconnected."""
+        """Write all bytes; return False if the peer has disconnected, or after `finish`."""
         self._about_to_write = True
         await self.read_ahead()
         self._about_to_write = False
+        if self._finished:
+            return False
         try:
             self._writer.write(data)
             await self._writer.drain()
@@ -160,6 +162,7 @@ class Link:
 
     def finish(self) -> None:
         """Half-close: end our direction of the stream, if the stream has two."""
+        self._finished = True
         try:
             if self._writer.can_write_eof():
                 self._writer.write_eof()

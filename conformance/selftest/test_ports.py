@@ -59,3 +59,19 @@ def test_an_ended_connection_keeps_the_port_of_its_server() -> None:
         with socket.create_connection(server.getsockname()):
             server.accept()[0].close()
     assert links.is_lingering(address)
+
+
+def test_nothing_is_written_after_a_half_close() -> None:
+    """A task can still be about to write while another one ends the stream."""
+
+    async def write() -> tuple[bool, bool, bytes]:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            link = links.socket_link(*await asyncio.open_unix_connection(sock=ours))
+            before = await link.write(b"before")
+            link.finish()
+            after = await link.write(b"after")
+            await link.close()
+            return before, after, theirs.recv(64)
+
+    assert asyncio.run(write()) == (True, False, b"before")
