@@ -178,6 +178,15 @@ VARIANTS["update.files"] = {
     ),
 }
 
+VARIANTS["update.not-back"] = {
+    "offers-only-its-own-version": Variant(
+        "Offers an update for each robot that does not have exactly its own version.",
+        instead(
+            "outdated", lambda lab, robot: robot.data["menuversion"] != lab.settings.menu_version
+        ),
+    ),
+}
+
 VARIANTS["update.command"] = {
     "updates-the-outdated-only": Variant(
         "Lets its user update a robot only if the robot has an older menu.",

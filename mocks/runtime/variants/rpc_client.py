@@ -17,6 +17,7 @@ from mocks.runtime.values import is_within_single, of_type, to_single
 from mocks.steps import Change, Function, alter, before, instead, returning, then
 
 _TO_SINGLE = of_type(float, to_single, is_within_single)
+_DOUBLES = of_type(int, float, lambda number: abs(number) > 2**53)
 
 
 def _has_id(_: Client, frame: Frame) -> bool:
@@ -93,6 +94,13 @@ VARIANTS["rpc.ids-differ"] = {
     "ids-again": Variant(
         "Uses the lowest id that no waiting call has.",
         instead("next_id", lambda client: next(n for n in range(IDS) if n not in client.waiting)),
+    ),
+}
+
+VARIANTS["rpc.wide-results"] = {
+    "wide-integers-as-doubles": Variant(
+        "Stores integers of a result beyond 53 bits as doubles.",
+        alter("response", lambda _, number, error, result: (number, error, _DOUBLES(result))),
     ),
 }
 

@@ -96,6 +96,10 @@ def _texts(part: Any) -> list[str]:
     return [str(part)]
 
 
+def _in_reverse(_: Server, monitor: Monitor, frame: Frame) -> tuple[Monitor, Frame]:
+    return monitor, replace(frame, value=frame.value[::-1])
+
+
 VARIANTS = Table(Server)
 
 VARIANTS["frame.length-prefix"] = {
@@ -103,6 +107,13 @@ VARIANTS["frame.length-prefix"] = {
         "Closes a connection after a message of more than 20,000 bytes.",
         instead("hear_agent", lambda _, agent, frame: agent.close(), _is_long),
         instead("hear_monitor", lambda _, monitor, frame: monitor.close(), _is_long),
+    ),
+}
+
+VARIANTS["text.order"] = {
+    "commands-in-reverse": Variant(
+        "Executes the commands of a message in reverse order.",
+        alter("hear_monitor", _in_reverse, lambda _, monitor, frame: isinstance(frame.value, list)),
     ),
 }
 
