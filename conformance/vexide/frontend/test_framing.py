@@ -30,6 +30,8 @@ from conformance.vexide.spellings import BEYOND_ASCII, SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
 _INSIDE = 3  # bytes of a Ready before a pause
+PAIRS = r"\u00e4 \uD83D\uDE00 \ud83d\ude00\/\b"
+"""A text with escapes; some characters need two."""
 LONG_LINE = (
     5  # usual lines whose reading time a long line can need, because a slow reader is not wrong
 )
@@ -205,12 +207,17 @@ async def test_text_as_itself(iut: Iut) -> None:
 @requirement("framing.white-space")
 async def test_escaped_pairs(iut: Iut) -> None:
     """Characters beyond the basic plane can be written as a pair of escapes."""
-    async with open_session(iut) as session:
-        await session.send(GREETING)
-        await session.send_bytes(
-            b'{"Log":{"level":"Info","message":"\\u00e4 \\uD83D\\uDE00 \\ud83d\\ude00\\/\\b"}}\n'
-        )
-        await start_program(session, to="after events with escapes")
+
+    async def play(text: str) -> None:
+        async with open_session(iut) as session:
+            for line in (
+                f'{{"Handshake": {{"version": 1, "extensions": [], "x": "{text}"}}}}',
+                f'{{"Log": {{"level": "Info", "message": "{text}"}}}}',
+            ):
+                await session.send_bytes(f"{line}\n".encode())
+            await start_program(session, to=f"after events with the text {text}")
+
+    await compared(iut, play, PAIRS, "ab", "handshake.unknown-fields")
 
 
 @requirement("framing.white-space")

@@ -144,7 +144,7 @@ class StrideIgnored(Showing):
             super()._copy(top_left, bottom_right, bottom_right["x"] - top_left["x"], buffer)
 
 
-@fault("buffer-of-64k", violates="screen.drawing", subtle=True)
+@fault("buffer-of-64k", violates="framing.long-lines", subtle=True)
 class BufferOf64K(Showing):
     """Draws only the first 64 KiB of a pixel buffer."""
 
