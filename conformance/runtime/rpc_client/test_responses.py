@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, lasting, requirement
+from conformance.cases import check, lasting, requirement, send_with_pause
 from conformance.definitions.keywords import equal, short_json
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
@@ -215,6 +215,21 @@ async def test_cut_anywhere(iut: Iut) -> None:
             whole = encode(call.answer(None, RESULT))
             await caller.session.send_bytes(whole, segmentation=split_at([place]))
             await caller.check_succeeds(call, plain, f"its response, cut after byte {place}")
+
+
+@requirement("encoding.segmentation")
+@lasting
+async def test_pause_inside_a_response(iut: Iut) -> None:
+    """A response whose rest comes after a pause is one response."""
+    if iut.transport == "zmq":
+        raise NotExercised("needs a stream, in which a message can arrive in pieces")
+    async with open_caller(iut) as caller:
+        plain = await caller.plain(RESULT)
+        for place in (1, 5, -1):
+            call = await caller.call("method")
+            await send_with_pause(caller.session, encode(call.answer(None, RESULT)), place)
+            after = f"its response, with a pause after byte {place}"
+            await caller.check_succeeds(call, plain, after)
 
 
 @requirement("encoding.segmentation")

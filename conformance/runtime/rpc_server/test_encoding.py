@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from conformance.cases import absent, however_cut, requirement
+from conformance.cases import absent, however_cut, lasting, requirement, send_with_pause
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
@@ -25,7 +25,7 @@ from conformance.runtime.rpc_server.tester import (
 from conformance.runtime.shapes import RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.session import Session
-from conformance.verdicts import Violation
+from conformance.verdicts import NotExercised, Violation
 
 _LONG_RESPONSE = 500_000  # bytes; more than the buffers of a connection to a slow client can hold
 PARAMS = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
@@ -93,6 +93,20 @@ async def test_cut_anywhere(iut: Iut) -> None:
             whole = encode(echo.request(300 + place, *PARAMS))
             await session.send_bytes(whole, segmentation=split_at([place]))
             await _check_echo(iut, session, [300 + place], f"cut after byte {place}")
+
+
+@requirement("encoding.segmentation")
+@lasting
+async def test_pause_inside_a_request(iut: Iut) -> None:
+    """A request whose rest comes after a pause is one request."""
+    if iut.transport == "zmq":
+        raise NotExercised("needs a stream, in which a message can arrive in pieces")
+    async with blame_pieces(iut), iut.session() as session:
+        echo = await find_echo(iut, session)
+        # A server that loses the first piece does not take the rest for a request.
+        for number, rest in enumerate((4, 1), 1):
+            await send_with_pause(session, encode(echo.request(number, *PARAMS)), -rest)
+            await _check_echo(iut, session, [number], f"with a pause before its last {rest} bytes")
 
 
 @requirement("encoding.segmentation")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from conformance.codec import Frame
+from conformance.runtime.codec import Decoder
 from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.messages import (
     NOT_SHORTEST,
@@ -15,7 +16,7 @@ from mocks.runtime.messages import (
 from mocks.runtime.rpc_client import CallFailed, Client
 from mocks.runtime.values import in_all_parts, of_type
 from mocks.steps import Change, alter, before, fail, instead, note, noted, only, returning, skip
-from mocks.stream_readers import LastOfARead
+from mocks.stream_readers import ForgetsInPauses, LastOfARead, reads
 
 
 def _assign(choose: Callable[[Client, int], Iterable[int]]) -> Change:
@@ -172,6 +173,10 @@ FAULTS["encoding.wider-forms"] = {
 
 FAULTS["encoding.segmentation"] = {
     "a-read-is-a-response": Fault("Treats each read as complete responses.", read_alone()),
+    "forgets-in-pauses": Subtle(
+        "Loses an incomplete response if the remainder arrives after a pause.",
+        reads(lambda: ForgetsInPauses(Decoder)),
+    ),
     "last-of-a-read": Subtle(
         "Uses only the last response of a read.", returning("make_decoder", LastOfARead)
     ),

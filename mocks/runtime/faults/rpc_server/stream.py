@@ -4,6 +4,7 @@ import asyncio
 from typing import Any, ClassVar
 
 from conformance.codec import Frame
+from conformance.runtime.codec import Decoder
 from conformance.runtime.shapes import RESPONSE
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.messages import DROP_WHILE_BEHIND, NOT_SHORTEST, longer, named, read_alone
@@ -23,7 +24,7 @@ from mocks.steps import (
     skip,
     then,
 )
-from mocks.stream_readers import FirstOfARead
+from mocks.stream_readers import FirstOfARead, ForgetsInPauses, reads
 
 FOUR_PARTS = When(lambda _, value: isinstance(value, list) and len(value) == 4)
 """If a malformed request has four parts."""
@@ -108,6 +109,10 @@ FAULTS["encoding.segmentation"] = {
     "later-reads-are-requests": Subtle(
         "Treats each read as complete requests, on all connections except the first.",
         read_alone(from_connection(2)),
+    ),
+    "forgets-in-pauses": Subtle(
+        "Loses an incomplete request if the remainder arrives after a pause.",
+        reads(lambda: ForgetsInPauses(Decoder)),
     ),
     "first-of-a-read": Subtle(
         "Uses only the first request of a read.", returning("make_decoder", FirstOfARead)
