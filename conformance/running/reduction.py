@@ -174,7 +174,9 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[Step, ...]:
                     entries.append((at, number, Step(number, CLOSE, closes=Close.HALF)))
         if rest:
             entries.append((latest, number, Step(number, PART, rest, turn=before)))
-        if session.left_at is not None and session.left_at < over:
+        # A test leaves each session in the end, also one that the IUT has ended.
+        left = session is not ended or session.closed_by_suite
+        if left and session.left_at is not None and session.left_at < over:
             broken = BREAK in session.sent
             label, how = (BREAK, Close.RESET) if broken else (CLOSE, Close.WHOLE)
             entries.append((session.left_at, number, Step(number, label, closes=how)))

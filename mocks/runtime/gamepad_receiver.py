@@ -65,8 +65,10 @@ class Receiver(BufferOwner):
         try:
             buffer = await self.pad(index)
             warnings = await self.set_data(buffer, values)
-        except (ValueError, OSError) as error:  # an index can be too long for the name of an object
+        except ValueError as error:
             note(f"gamepad {index}: {error}")
+        except OSError:  # the index is too long for the name of an object
+            note(f"gamepad {index[:8]}… has no buffer")
         self.warnings += warnings
         for warning in warnings:
             note(f"gamepad {index}: {warning}")
