@@ -155,9 +155,11 @@ def _cause(
     culprit, end = group.culprit, group.end
     what = best.evidence.message
     if culprit:
-        operation = culprit.label in configuration.role.hooks
-        when = "during the operation" if operation else "when it was sent"
-        when = "upon" if culprit.label in CONNECTION_STEPS else when
+        when = "when it was sent"
+        if culprit.label in configuration.role.hooks:
+            when = "during the operation"
+        elif culprit.label in CONNECTION_STEPS:
+            when = "upon"
         what = f"the IUT {culprit.way[0]} {when} {culprit.label}"
     elif len(names) > 1 and best.evidence.missing:
         what = f"{' or '.join(best.evidence.missing[0])} is missing: {what}"
