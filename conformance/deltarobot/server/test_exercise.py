@@ -7,7 +7,7 @@ from conformance.cases import absent, check, each_of, explore, lasting, requirem
 from conformance.deltarobot import strategies, tester
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, UNKNOWN, encode
 from conformance.deltarobot.diagnosis import guess_number_format, has_fourth_numbers
-from conformance.deltarobot.floats import EDGES, is_same
+from conformance.deltarobot.floats import EDGES
 from conformance.deltarobot.handshake import open_session, shake_hands
 from conformance.deltarobot.messages import (
     POSITION,
@@ -291,7 +291,8 @@ def _unread_size(session: Session) -> int:
 
 
 def _has_points(message: Message, points: Sequence[Sequence[float]]) -> bool:
-    return message.name == "Curve" and is_same(points, message.value["points"])
+    """Return True if a curve has these points, which single precision represents exactly."""
+    return message.name == "Curve" and bool(message.value["points"] == points)
 
 
 def _is_cut_short(message: Message) -> bool:
