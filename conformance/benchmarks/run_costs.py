@@ -164,10 +164,13 @@ def main() -> None:
 
 
 def _measured(role: str, command: list[str], tree: str | None) -> dict[str, Any]:
-    words = [sys.executable, "-m", "conformance.benchmarks.run_costs", "--inside", role]
+    # Without -P, the checkout in the working folder would come before PYTHONPATH.
+    words = [sys.executable, "-P", "-m", "conformance.benchmarks.run_costs", "--inside", role]
     words += ["--", *command] if command else []
     env = {**os.environ, "PYTHONPATH": tree} if tree else None
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=env)
+    # The mocks are taken from the working folder; a command of the user can name files in it.
+    folder = None if command else tree
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=env, cwd=folder)
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
 
