@@ -8,7 +8,7 @@ import json
 import math
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -32,13 +32,15 @@ class ConfigurationError(WrongUsage):
 class KnownFailure:
     """A requirement that is known to fail.
 
-    ``message`` is a part of the expected failure's text (empty: any failure); ``until`` is the last
-    date on which the entry is valid (empty: always).
+    - ``message``: a part of the expected failure's text; empty for any text
+    - ``until``: the last date on which the entry is valid; empty if it does not expire
+    - ``tests``: the only tests of the requirement that can fail; None for any test
     """
 
     reason: str
     message: str = ""
     until: str = ""
+    tests: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def _from_toml(path: Path, raw: dict[str, Any]) -> Configuration:
 def _known_failure(raw: Any) -> KnownFailure:
     if isinstance(raw, str):
         return KnownFailure(raw)
-    return KnownFailure(raw["reason"], raw.get("message", ""), str(raw.get("until", "")))
+    return KnownFailure(**{**raw, "until": str(raw.get("until", ""))})
 
 
 def mock_configuration(role: Role) -> Configuration:

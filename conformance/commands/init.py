@@ -184,7 +184,7 @@ def _excuse_entries(protocol: Protocol, role: Role) -> Iterator[str]:
     yield from _section(
         "known-failures",
         "Requirements that are known to fail, and why. The run fails if a listed requirement "
-        "passes, fails with another message, or has expired.",
+        "passes, fails with another message or in another test, or has expired.",
     )
     example = bound[0]
     yield f'# {_string(example)} = "why"'

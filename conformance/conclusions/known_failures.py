@@ -25,11 +25,17 @@ def apply(
     stale: list[dict[str, str]] = []
     for name, known in claims.items():
         entry = next((entry for entry in requirements if entry["id"] == name), None)
-        details = _violation_texts(name, results, findings)
-        why = _apply_claim(entry, known, today, details)
+        failed = [
+            result
+            for result in results
+            if result["requirement"] == name and result["verdict"] in VIOLATIONS
+        ]
+        texts = [result["detail"] for result in failed]
+        texts += [finding["message"] for finding in findings if finding["requirement"] == name]
+        why = _apply_claim(entry, known, today, [result["id"] for result in failed], texts)
         if entry:
             entry["known"] = known.reason
-        if why and (details or judged(name)):
+        if why and (texts or judged(name)):
             stale.append({"requirement": name, "why": why})
     _mark(requirements, results, findings)
     return stale
@@ -46,24 +52,37 @@ def prepare(file: Path) -> None:
 
 
 def write(report: Mapping[str, Any], file: Path) -> int:
-    """Write an entry for each violated requirement of a report; return their number."""
+    """Write an entry for each violated requirement of a report; return their number.
+
+    An entry names the failed tests, so that it does not hide the failure of another test.
+    """
     day = report["started"][:10]
     lines = ["[known-failures]"]
     entries = [e for e in report["requirements"] if e["verdict"] in ("fail", "warn")]
     for entry in entries:
+        tests = [
+            test["id"]
+            for test in report["tests"]
+            if test["requirement"] == entry["id"] and test["verdict"] in ("fail", "warn")
+        ]
+        members = f'reason = "known since {day}", tests = {json.dumps(tests)}'
         # JSON escapes line breaks in output of the IUT, which would end the comment.
-        reason = json.dumps(entry["reason"])[:300]
-        lines += [f"# {reason}", f'"{entry["id"]}" = {{ reason = "known since {day}" }}']
+        lines += [f"# {json.dumps(entry['reason'])[:300]}", f'"{entry["id"]}" = {{ {members} }}']
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return len(entries)
 
 
 def _apply_claim(
-    entry: dict[str, Any] | None, known: KnownFailure, today: datetime.date, details: Sequence[str]
+    entry: dict[str, Any] | None,
+    known: KnownFailure,
+    today: datetime.date,
+    failed: Sequence[str],
+    texts: Sequence[str],
 ) -> str | None:
     """Mark a requirement as a known failure, or return why the claim is stale.
 
-    ``details`` are the texts of its failed tests and findings.
+    ``failed`` are the names of its failed tests; ``texts`` are those of these tests and of its
+    findings.
     """
     if entry is None:
         return "does not bind this role"
@@ -73,23 +92,13 @@ def _apply_claim(
         return "passes now"
     if entry["verdict"] not in VIOLATIONS:
         return None
-    if other := next((text for text in details if known.message not in text), ""):
+    if other := next((text for text in texts if known.message not in text), ""):
         return f"fails in another way: {other}"
+    if known.tests is not None and (more := [name for name in failed if name not in known.tests]):
+        return f"fails in another test: {more[0]}"
     entry["reason"] = f"{known.reason} ({entry['reason']})"
     entry["verdict"] = Verdict.KNOWN
     return None
-
-
-def _violation_texts(
-    requirement: str, results: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]]
-) -> list[str]:
-    """The texts of all failed tests and findings about a requirement."""
-    details = [
-        result["detail"]
-        for result in results
-        if result["requirement"] == requirement and result["verdict"] in VIOLATIONS
-    ]
-    return details + [entry["message"] for entry in findings if entry["requirement"] == requirement]
 
 
 def _mark(

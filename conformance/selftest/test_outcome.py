@@ -134,6 +134,9 @@ def test_only_shoulds_are_no_conformance() -> None:
         (KnownFailure("slow", until="2026-01-01"), 0, ""),
         (KnownFailure("slow", until="2025-12-31"), 1, "expired on 2025-12-31"),
         (KnownFailure("slow", message="yes"), 1, "fails in another way"),
+        (KnownFailure("slow", tests=["a", "b"]), 0, ""),
+        (KnownFailure("slow", tests=["b"]), 1, "fails in another test: a"),
+        (KnownFailure("slow", tests=[]), 1, "fails in another test: a"),
     ],
 )
 def test_known_failure(known: KnownFailure, code: int, why: str) -> None:
