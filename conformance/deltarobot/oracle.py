@@ -362,6 +362,9 @@ class Oracle:
             yield _is_sent_twice(number)
         elif short := misfit(encode(value)):
             yield Finding("frame.fixed-lengths", short)
+        elif not self._unanswered:
+            what = f"received a pong with {number}, although no ping was waiting for an answer"
+            yield Finding("pong.each", what)
         else:
             self._has_misnumbered = True
             yield Finding("pong.number", f"received a pong with {number}; no ping has that number")

@@ -55,6 +55,10 @@ FAULTS["pong.each"] = {
         "Answers no pings after it has received a curve and a position.",
         skip("ping", _is_during_exercise),
     ),
+    "pongs-back": Subtle(
+        "Sends a pong of the server back.",
+        then("skip", lambda client, pong: client.send(pong.value), named("Pong")),
+    ),
 }
 
 FAULTS["pong.number"] = {
