@@ -242,8 +242,9 @@ async def _check_unmoved(iut: Iut, session: Session, *messages: Any) -> None:
 async def test_no_storm(iut: Iut) -> None:
     """A client does not reconnect in quick succession after its server ended the transmission."""
     async with iut.instance() as instance:
+        farewell = (*HANDSHAKE, end("closed for today"))
         async with iut.connect(instance) as session:
-            await session.send(*HANDSHAKE, end("closed for today"))
+            await session.send(*farewell)
             await session.finish()
             await session.until_closed()
         count, loop = 0, asyncio.get_running_loop()
@@ -254,8 +255,14 @@ async def test_no_storm(iut: Iut) -> None:
                     link = await instance.link()
             except (TimeoutError, Unreachable):
                 break
-            await link.close()
             count += 1
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(deadline):
+                    await link.write(b"".join(map(encode, farewell)))
+                    link.finish()
+                    while await link.read():
+                        pass
+            await link.close()
         check(
             count <= _STORM,
             f"at most {_STORM} new connections within {_WITHIN:g} s",

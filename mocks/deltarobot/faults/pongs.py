@@ -132,6 +132,20 @@ FAULTS["end.no-storm"] = {
 }
 
 
+@fault("storms-after-ends", violates="end.no-storm", subtle=True)
+class StormsAfterEnds(Client):
+    """Connects again at once after an end of transmission, and only then."""
+
+    told = False
+
+    def peer_ends(self, value: Any) -> None:
+        self.told = True
+        super().peer_ends(value)
+
+    def pause(self, again: float | None) -> float | None:
+        return 0.001 if self.told else again
+
+
 @fault("last-ping-of-a-read", violates="frame.segmentation", subtle=True)
 class LastPingOfARead(Client):
     """Answers only the last of several pings that arrive together."""
