@@ -402,13 +402,14 @@ async def test_values_of_a_later_connection(iut: Iut, statement: str) -> None:
 async def test_nothing_after_the_exercise(iut: Iut) -> None:
     """No progress arrives after an exercise has ended and messages under way have arrived.
 
-    The same is checked after a second exercise.
+    The same is checked after an exercise that began during another exercise.
     """
     async with open_session(iut) as session:
-        for _ in range(2):
-            await begin(session)
-            await set_progress(session)
-            await session.wait_for(POSITION, within=session.seconds("exercise"))
+        for exercises in (1, 2):
+            for _ in range(exercises):
+                await begin(session)
+                await set_progress(session)
+                await session.wait_for(POSITION, within=session.seconds("exercise"))
             await stop_exercise(session)
             absent(await session.wait_for(*PROGRESS), "no progress after the end of the exercise")
         late = await session.wait_for(

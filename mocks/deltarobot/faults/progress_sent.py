@@ -1,5 +1,6 @@
 """Faults of the server in the numbers of an exercise, and in its progress messages."""
 
+import asyncio
 import math
 import struct
 from collections.abc import Callable
@@ -32,6 +33,10 @@ CODES = {
     "CurrentDirectionVector": 0x4007,
     "DesiredDirectionVector": 0x4008,
 }
+
+
+_RUNNING = 0.06  # seconds; an exercise whose progress is not older than this is still running
+_REPEATED = 0.05  # seconds between two states of an exercise that never ends
 
 
 def vectors(form: str, *more: float) -> Change:
@@ -219,6 +224,27 @@ class OnceMoreAfterAWhile(Server):
     def once_more(self, shown: int, state: State) -> None:
         if shown == self.shown:
             self.send_position(state.position)
+
+
+@fault("restarts-without-stop", violates="progress.ends", subtle=True)
+class RestartsWithoutStop(Server):
+    """Never ends an exercise during which another exercise began."""
+
+    latest = -math.inf
+
+    def begin(self, curve: list[Vector]) -> None:
+        if asyncio.get_running_loop().time() - self.latest < _RUNNING:
+            self.call_later(_REPEATED, self.again)
+        super().begin(curve)
+
+    def show(self, state: State) -> None:
+        super().show(state)
+        self.latest = asyncio.get_running_loop().time()
+        self.state = state
+
+    def again(self) -> None:
+        super().show(self.state)
+        self.call_later(_REPEATED, self.again)
 
 
 @fault("position-late", violates="progress.position")
