@@ -1,12 +1,15 @@
 """The end of a session by the simulator."""
 
+import asyncio
+
 import pytest
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import encode
+from conformance.vexide.commands import competition, raw_state
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, log
 from conformance.vexide.frontend.port_notation import accepted_events
 from conformance.vexide.frontend.tester import (
@@ -15,9 +18,18 @@ from conformance.vexide.frontend.tester import (
     hang_up,
     open_in_setup,
     open_session,
+    plain_session,
     start_program,
     user_outcome,
 )
+
+ACTIONS = {
+    "competition": competition(enabled=False)["CompetitionMode"],
+    "controller": raw_state(axis1=64)["ControllerUpdate"],
+    "battery": {"capacity": 7.25},
+}
+"""By operation: the arguments of an action of the user that a running simulator is told of."""
+_BETWEEN = 0.02  # seconds between two rounds of actions, shorter than the end of a process
 
 
 @requirement("exit.internal-error")
@@ -70,6 +82,36 @@ async def test_close_without_exited(iut: Iut, when: str) -> None:
         await hang_up(session)
         outcome = await user_outcome(session)
         check(outcome == "error", "'error' from the operation 'outcome'", f"received {outcome}")
+
+
+@requirement("exit.internal-error")
+@pytest.mark.parametrize("outcome", ["exited", "error"])
+async def test_user_acts_at_the_end(iut: Iut, outcome: str) -> None:
+    """Actions of the user while the simulator leaves do not change how the session ends."""
+    async with open_in_setup(iut) as session:
+        actions = [name for name in ACTIONS if session.instance.upper.offers(name)]
+        if not actions:
+            raise NotExercised(f"needs an operation of the user: {' or '.join(ACTIONS)}")
+        await start_program(session)
+        if outcome == "exited":
+            await session.send(EXITED)
+        await hang_up(session)
+        deadline = session.now + session.seconds("quiet")
+        expected = f"'{outcome}' from the operation 'outcome', although the user acted at the end"
+        try:
+            while session.now < deadline:
+                for name in actions:
+                    await session.operate(name, **ACTIONS[name])
+                await asyncio.sleep(_BETWEEN)
+            await session.assert_alive("actions of the user while the simulator leaves")
+            came = await user_outcome(session)
+        except Inconclusive:
+            # Without these actions, the frontend reports a normal end.
+            if outcome == "exited" and (await plain_session(iut)).tells:
+                came_instead = f"received no answer{session.instance.describe_end()}"
+                raise Violation(expected, came_instead) from None
+            raise
+        check(came == outcome, expected, f"received {came}")
 
 
 @requirement("exit.internal-error")

@@ -73,6 +73,10 @@ FAULTS["exit.internal-error"] = {
         then("log", note("failed", level("Error"))),
         instead("internal_error", EXIT, noted("failed")),
     ),
+    "dies-of-late-actions": Subtle(
+        "Crashes if its user changes the competition mode after the simulator has gone.",
+        before("user_competes", die, lambda frontend, _: frontend.ended),
+    ),
 }
 
 FAULTS["log.tolerated"] = {
