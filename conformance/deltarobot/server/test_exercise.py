@@ -177,10 +177,12 @@ async def test_floats_of_progress(iut: Iut) -> None:
     """Zeros, denormals and the largest numbers arrive unchanged in position and directions."""
     async with open_session(iut) as session:
         await begin(session)
-        first, second, third = EDGES
-        await run_operation(session, "progress", position=first, current=second, desired=third)
-        for name, wanted in zip(PROGRESS, EDGES, strict=True):
-            await assert_vector(iut, session, name, wanted)
+        # Each of the three messages gets each of the three points.
+        for turn in range(len(EDGES)):
+            points = [*EDGES[turn:], *EDGES[:turn]]
+            await run_operation(session, "progress", **dict(zip(MEANS, points, strict=True)))
+            for name, wanted in zip(MEANS.values(), points, strict=True):
+                await assert_vector(iut, session, name, wanted)
 
 
 @requirement("frame.floats")

@@ -127,6 +127,10 @@ FAULTS["frame.floats"] = {
         "Rounds every float to three decimals.",
         *numbers(lambda vector: [round(c, 3) for c in vector]),
     ),
+    "limited-positions": Subtle(
+        "Limits each coordinate of the position to 1000.",
+        alter("send_position", lambda _, position: [max(-1e3, min(1e3, c)) for c in position]),
+    ),
     "no-denormals": Subtle(
         "Sends zero in place of denormals.", alter("send_curve", lambda _, curve: _normal(curve))
     ),
