@@ -245,6 +245,7 @@ MAGICS = {
     "reversed": "rVRatleD",
     "lower-case": "deltarvr",
     "last-differs": "DeltaRVs",
+    "eighth-bit": "DeltaRV\xf2",  # the last letter with its highest bit set
 }
 
 

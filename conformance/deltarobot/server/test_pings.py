@@ -1,5 +1,6 @@
 """Pings: their arrival, their numbers, and the server's treatment of pongs."""
 
+import asyncio
 import contextlib
 import itertools
 from collections.abc import AsyncIterator, Sequence
@@ -41,6 +42,13 @@ from conformance.wire import Message
 MIN_PINGS = 5  # pings that the oracle needs to decide if their numbers are random
 _SORTED = 10  # pings; so many random numbers are never in order
 _MANY = 20  # clients; more than a server has places for
+_OPEN_FILES = 1100  # clients; more than the 1024 open files that many systems allow a process
+VISITS = {
+    "ended-the-transmission": b"".join(map(encode, (*HANDSHAKE, end("bye")))),
+    "were-refused": encode(UNKNOWN["32-bit"]),
+}
+"""By the end of a short visit: all bytes of the client."""
+_VISITING = 10  # seconds for these clients, so that a slow server does not slow down the run
 _STRAY = 10  # clients without a handshake, such as programs that search for open ports
 
 
@@ -290,6 +298,32 @@ async def test_many_clients_that_break_off(iut: Iut) -> None:
             async with open_next_client(iut, instance, before) as session:
                 await session.break_off()
         async with _next(iut, instance, f"{_MANY} clients that reset their connections"):
+            pass
+
+
+@requirement("robustness.next-client")
+@lasting
+@pytest.mark.parametrize("visit", VISITS)
+async def test_very_many_clients(iut: Iut, visit: str) -> None:
+    """A client is served after more clients than a process can have open files."""
+    async with iut.instance() as instance:
+        deadline = asyncio.get_running_loop().time() + _VISITING
+        number = 0
+        # A server that needs long for each client is tried with fewer clients.
+        while number < _OPEN_FILES and asyncio.get_running_loop().time() < deadline:
+            try:
+                link = await instance.link()
+            except Unreachable:
+                break
+            number += 1
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(iut.seconds("quiet")):
+                    await link.write(VISITS[visit])
+                    link.finish()
+                    while await link.read():
+                        pass
+            await link.close()
+        async with _next(iut, instance, f"{number} other clients, which {visit.replace('-', ' ')}"):
             pass
 
 

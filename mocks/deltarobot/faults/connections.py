@@ -333,6 +333,16 @@ class KeepsBrokenPlaces(Server):
             super().welcome()
 
 
+@fault("thousand-clients", violates="robustness.next-client", subtle=True)
+class ThousandClients(Server):
+    """Serves no client after a thousand clients, because it never frees their places."""
+
+    def opened(self) -> None:
+        super().opened()
+        if self.number > 1000:
+            self.end("no place")
+
+
 @fault("stuck-by-one", violates="robustness.next-client", subtle=True)
 class StuckByOne(Server):
     """Serves no new client after one client has not read its messages."""

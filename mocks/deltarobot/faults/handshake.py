@@ -42,6 +42,10 @@ def _lose_patience_early(peer: Session, *_: Any) -> None:
     peer.call_later(peer.patience / 4, peer.out_of_patience)
 
 
+def _is_seven_bits(character: str, wanted: str) -> bool:
+    return ord(character) % 128 == ord(wanted)
+
+
 FAULTS = Table(Session)
 
 FAULTS["handshake.magic-sent"] = {"no-magic": Fault("Sends no magic.", skip("send_magic"))}
@@ -144,6 +148,10 @@ FAULTS["handshake.closes-wrong-magic"] = {
     "magic-of-any-case": Subtle(
         "Accepts the magic in upper and lower case.",
         accept(MAGIC, lambda value: value["magic"].lower() == "deltarvr"),
+    ),
+    "magic-of-seven-bits": Subtle(
+        "Decodes the magic as ASCII, which drops the highest bit of each byte.",
+        accept(MAGIC, lambda value: all(map(_is_seven_bits, value["magic"], "DeltaRVr"))),
     ),
     "seven-of-the-magic": Subtle(
         "Ignores the last character of the magic.",
