@@ -207,6 +207,21 @@ async def test_received(iut: Iut, reason: str) -> None:
         await _check_ends(session, "an end of transmission")
 
 
+@requirement("end.received")
+async def test_received_in_a_busy_session(iut: Iut) -> None:
+    """An end of transmission amid messages crashes nothing, even if the peer stays for a while."""
+    async with open_session(iut) as session:
+        await tester.of(session).occupy(session)
+        await session.send(end(REASON))
+        if (await habits(iut)).closing != REASON or not await session.until_closed():
+            await session.finish()
+        if session.instance.process:
+            await session.instance.process.crashes(EXIT_TIME)
+        after = "an end of transmission amid messages"
+        await _check_ends(session, after)
+        await tester.of(session).check_next_is_served(iut, session, after)
+
+
 async def _check_ends(session: Session, after: str, requirement: str | None = None) -> None:
     """Raise Violation, of this requirement if one is given, unless the IUT disconnects."""
     if not await session.until_closed():

@@ -17,6 +17,7 @@ from mocks.steps import (
     Change,
     alter,
     before,
+    die,
     first,
     instead,
     note,
@@ -249,6 +250,22 @@ class RestartsWithoutStop(Server):
     def again(self) -> None:
         super().show(self.state)
         self.call_later(_REPEATED, self.again)
+
+
+@fault("dies-of-a-late-step", violates="end.received", subtle=True)
+class DiesOfALateStep(Server):
+    """Crashes 0.02 s after a client has ended the transmission during an exercise."""
+
+    shown = False
+
+    def show(self, state: State) -> None:
+        self.shown = True
+        super().show(state)
+
+    def peer_ends(self, value: Any) -> None:
+        super().peer_ends(value)
+        if self.shown:
+            asyncio.get_running_loop().call_later(0.02, die, self)
 
 
 @fault("position-late", violates="progress.position")
