@@ -320,7 +320,9 @@ class Oracle:
 
     def _ping(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]
-        self._pings.append(number)
+        # A ping can be sent again, with its number, until it is answered.
+        if number not in self._unanswered:
+            self._pings.append(number)
         self._pinged += 1
         self._unanswered[number] = [*self._unanswered.get(number, ()), self._pinged]
         self.exercised.add("ping.sent")

@@ -8,7 +8,7 @@ from typing import Any
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.server import Server
 from mocks.deviations import Table, Variant, variant
-from mocks.steps import before, instead, returning
+from mocks.steps import before, having, instead, returning
 
 
 def _expect_pongs_soon(server: Server) -> None:
@@ -33,6 +33,10 @@ OF_SERVER["ping.random"] = {
     "small-numbers": Variant(
         "Draws its ping numbers from 0 to 999.",
         returning("number_of_ping", lambda number: number % 1000),
+    ),
+    "repeated-until-answered": Variant(
+        "Sends a ping again, with its number, until it is answered.",
+        instead("number_of_ping", lambda server: [*server.waiting][-1], having("waiting")),
     ),
 }
 
