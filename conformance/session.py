@@ -428,7 +428,7 @@ class Session(Wire):
         if process and (process.exit if self._link.datagrams else process.has_crashed):
             raise Violation(
                 f"the {self.role.name} to survive {after}",
-                f"the process ended{self.instance.describe_end()}",
+                self.instance.describe_end().removeprefix("; "),
             ).shown_in(self)
 
     async def break_off(self) -> None:

@@ -159,7 +159,7 @@ def _cause(
         if culprit.label in configuration.role.hooks:
             when = "during the operation"
         elif culprit.label in CONNECTION_STEPS:
-            when = "upon"
+            when = "after"
         what = f"the IUT {culprit.way[0]} {when} {culprit.label}"
     elif len(names) > 1 and best.evidence.missing:
         what = f"{' or '.join(best.evidence.missing[0])} is missing: {what}"
