@@ -166,7 +166,7 @@ class Oracle:
         self._answered: BoundedDict[int, None] = BoundedDict()
         self._again: deque[int] = deque(maxlen=_MIN_PINGS)
         """Numbers of repeated pongs that arrived while other pings were unanswered."""
-        # first bytes of unknown messages, which an IUT can mistake for pings
+        # first bytes of unknown messages and of pongs, which an IUT can mistake for pings
         self._strange: BoundedDict[bytes, str] = BoundedDict()
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
@@ -198,6 +198,8 @@ class Oracle:
         yield from self._course(sender, name)
         if foreign:
             side.disturbed = True
+            if name == "Pong":
+                self._strange[encode(value)[HEADER.size :]] = "pong.each"
             came = f"the {sender} sent {name}, which only its peer can send"
             yield Finding("messages.own-direction", came)
         elif name == OVERSIZED:
