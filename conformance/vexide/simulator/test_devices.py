@@ -27,6 +27,7 @@ from conformance.wire import Message
 _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
 """Fields that show that a motor has a voltage or already moves."""
 LIGHT, HEAVY = 0.05, 50.0  # moments of inertia of two motors, in kg m²
+INERTIAS = (LIGHT, 0.5, 2.75, HEAVY)  # moments of inertia of several motors, in kg m²
 MUCH = 1.5  # required ratio of the light motor's top speed to the heavy motor's top speed
 ALIKE = 1.01  # ratio of two velocities that can have been rounded
 AT_TOP = 0.95  # fraction of a motor's top speed at which it no longer accelerates visibly
@@ -80,6 +81,21 @@ async def test_last_of_many_motors_reports(iut: Iut) -> None:
             await _report(session, Driving(known.program, ports, last))
 
     await compared(iut, play, known.configured, last, UPDATES)
+
+
+@requirement("setup.commands-handled")
+async def test_motors_of_any_inertia_report(iut: Iut) -> None:
+    """Motors report whatever their moments of inertia are, also if they are no whole numbers."""
+    known = await find_driving_program(iut, *range(len(INERTIAS)))
+
+    async def play(inertias: Sequence[float]) -> None:
+        async with open_session(iut, program=known.program) as session:
+            pairs = zip(known.configured, itertools.cycle(inertias), strict=False)
+            motors = [motor(session, number, inertia=inertia) for number, inertia in pairs]
+            await start(session, *motors, requirement=SETUP)
+            await _report(session, known)
+
+    await compared(iut, play, INERTIAS, (1.0,), UPDATES)
 
 
 @requirement("devices.update-on-change")

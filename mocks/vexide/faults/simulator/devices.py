@@ -64,6 +64,10 @@ def _first_inertia(simulator: Simulator, device: dict[str, Any]) -> None:
     _set_inertia(simulator, device, first_motor.inertia)
 
 
+def _is_fraction(number: Any) -> bool:
+    return isinstance(number, float) and not number.is_integer()
+
+
 FAULTS = Table(Simulator)
 
 FAULTS["devices.update-on-change"] = {
@@ -171,6 +175,13 @@ FAULTS["motor.inertia"] = {
     "inertia-of-at-least-one": Subtle(
         "Treats a motor with an inertia below 1 kg m² as a motor with 1 kg m².",
         then("configure", _at_least_one),
+    ),
+}
+
+FAULTS["setup.commands-handled"] = {
+    "inertia-as-integer": Subtle(
+        "Ignores a motor whose inertia is no whole number.",
+        skip("message", lambda _, name, value: _is_fraction(member(value, *_INERTIA))),
     ),
 }
 
