@@ -56,6 +56,16 @@ FRAME_TIME = 1 / 30  # seconds between two frames of a slow application
 _FULLY_SHOWN = 4  # a message shows up to this many points in full
 
 
+def rounds(*latest: Any) -> list[Any]:
+    """Return these vectors, and the other kinds at rest, twice, as a server sends them.
+
+    An application can show position and directions when all three have arrived.
+    """
+    given = {value["identifier"] for value in latest}
+    rest = (vector(name, 0.0, 0.0, 0.0) for name in PROGRESS)
+    return [*latest, *(value for value in rest if value["identifier"] not in given)] * 2
+
+
 async def check_shown(
     session: Session,
     what: str,
@@ -238,8 +248,9 @@ async def check_latest_shown(iut: Iut, session: Session, sent: Sequence[Any]) ->
     """
     seen = await shown_state(session)
     curves = [number for number, entry in enumerate(sent) if "points" in entry]
-    latest = sent[curves[-1] :] if curves else sent
-    for value in {entry["identifier"]: entry for entry in latest}.values():
+    latest = {entry["identifier"]: entry for entry in (sent[curves[-1] :] if curves else sent)}
+    await session.send(*rounds(*(entry for entry in latest.values() if "u" in entry)))
+    for value in latest.values():
         if "points" in value and "curve" in seen:
             await check_next_curve_shown(iut, session, value["points"])
         elif "u" in value:
@@ -297,7 +308,7 @@ async def _is_ended_by_unused_values(iut: Iut) -> bool:
 
 async def _is_shown_as_well(session: Session, what: str, value: Mapping[str, Any]) -> bool:
     """Return True if the application sees this value, sent in place of the unseen one."""
-    await session.send(value)
+    await session.send(*([value] if "points" in value else rounds(value)))
     try:
         await check_shown(session, what, value.get("points") or [value[axis] for axis in "xyz"])
     except Violation:

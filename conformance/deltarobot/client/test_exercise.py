@@ -13,6 +13,7 @@ from conformance.deltarobot.client.exercise import (
     STATE_OF,
     check_laid_out_shown,
     check_next_curve_shown,
+    rounds,
     shown_state,
 )
 from conformance.deltarobot.codec import encode, frame
@@ -127,8 +128,8 @@ async def _check_latest_shown(iut: Iut, what: str) -> None:
                 await session.send(curve(*POINTS[1:]))
                 before = [vector(STATE_OF[what], float(n), 0.0, 0.0) for n in range(AT_ONCE)]
                 continue
-            shown_state = [*before, vector(STATE_OF[what], *wanted)]
-            shown_state += [vector(name, 9.0, 9.0, 9.0) for name in others]
+            latest = [vector(name, 9.0, 9.0, 9.0) for name in others]
+            shown_state = [*before, *rounds(vector(STATE_OF[what], *wanted), *latest)]
             await session.send_bytes(b"".join(map(encode, shown_state)))
             await check_laid_out_shown(iut, session, what, wanted, len(shown_state))
 
@@ -194,7 +195,7 @@ async def _check_vectors_shown(iut: Iut, vectors: list[list[Any]]) -> None:
     async with open_exercise(iut) as session:
         for wanted in vectors:
             for what, name in STATE_OF.items():
-                await session.send(vector(name, *wanted))
+                await session.send(*rounds(vector(name, *wanted)))
                 await check_laid_out_shown(iut, session, what, wanted)
 
 
@@ -202,8 +203,8 @@ async def _check_vectors_shown(iut: Iut, vectors: list[list[Any]]) -> None:
 async def test_cut_exercise(iut: Iut) -> None:
     """Data that are cut inside each float are seen as they were sent."""
     async with open_session(iut) as session:
-        sent = [curve(*POINTS), vector(POSITION, *POINTS[1]), vector(DESIRED, *POINTS[2])]
-        await session.send(*sent, segmentation=split_at(range(3, 90, 3)))
+        vectors = rounds(vector(POSITION, *POINTS[1]), vector(DESIRED, *POINTS[2]))
+        await session.send(curve(*POINTS), *vectors, segmentation=split_at(range(3, 150, 3)))
         await check_laid_out_shown(iut, session, "curve", POINTS)
         await check_laid_out_shown(iut, session, "position", POINTS[1])
         await check_laid_out_shown(iut, session, "desired", POINTS[2])

@@ -239,3 +239,23 @@ class FirstCurveOnly(Client):
             super().curve(self.following)
             self.following = None
         return super().vector(value)
+
+
+@variant("all-three-at-once", of="progress.position")
+class AllThreeAtOnce(Client):
+    """Shows position and directions only when a desired direction arrives."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.coming: dict[str, Vector] = {}
+
+    def position(self, value: Any) -> None:
+        self.coming["position"] = self.vector(value)
+
+    def current(self, value: Any) -> None:
+        self.coming["current"] = self.vector(value)
+
+    def desired(self, value: Any) -> None:
+        super().desired(value)
+        for name, vector in self.coming.items():
+            setattr(self.view, name, vector)
