@@ -204,19 +204,24 @@ async def _signature(session: Session) -> Message:
 
 
 @requirement("robustness.input-end")
-@pytest.mark.parametrize("when", ["opened", "ready", "running"])
+@pytest.mark.parametrize("when", ["connected", "inside-a-line", "opened", "ready", "running"])
 async def test_end_of_input(iut: Iut, when: str) -> None:
     """The simulator ends the session after the frontend has closed the stream."""
     program = "idle" if "idle" in iut.configuration.programs else None
     async with open_session(iut, program=program) as session:
-        if when == "opened":
+        if when == "inside-a-line":
+            await session.send_bytes(b'{"Handshake": {"version": 1, "exten')
+        elif when == "opened":
             await shake_hands(session)
         elif when == "ready":
             await make_ready(session)
-        else:
+        elif when == "running":
             await start(session)
         await session.finish()
-        check(await session.until_closed(), "the end of the session", "the stream stayed open")
+        # A simulator that has not answered yet can still be starting.
+        left = session.countdown(*(["response"] if session.received else ["startup", "response"]))
+        ended = await session.until_closed(left)
+        check(ended, "the end of the session after the end of its input", "the stream stayed open")
         await session.assert_alive("the end of its input")
 
 

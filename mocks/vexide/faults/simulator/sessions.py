@@ -154,6 +154,14 @@ class SecondStartRestarts(Simulator):
         self.execute()
 
 
+@fault("outlives-input-before-handshake", violates="robustness.input-end", subtle=True)
+class OutlivesInputBeforeHandshake(OutlivesInput, Simulator):
+    """Continues if the frontend closes the stream instead of sending its Handshake."""
+
+    def lingers(self) -> bool:
+        return not self.handshaken
+
+
 @fault("outlives-input-while-running", violates="robustness.input-end", subtle=True)
 class OutlivesInputWhileRunning(OutlivesInput, Simulator):
     """Continues if the frontend closes the stream while the program runs."""
