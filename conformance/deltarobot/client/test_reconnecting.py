@@ -1,6 +1,6 @@
 """A client that connects again: each connection starts from the beginning."""
 
-from conformance.cases import each_of, requirement
+from conformance.cases import absent, each_of, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.client.exercise import (
     ABOUT,
@@ -30,6 +30,15 @@ async def test_answers_again(iut: Iut) -> None:
         numbers = [1, 1 << 63, 2]
         await session.send(*map(ping, numbers))
         await wait_for_all_pongs(session, numbers, " in a later connection")
+
+
+@requirement("pong.each")
+async def test_pings_of_an_earlier_connection(iut: Iut) -> None:
+    """Pings of a broken connection are not answered in the next connection."""
+    pings = b"".join(encode(ping(number)) for number in range(50, 70))
+    async with TESTER.open_later(iut, last=pings) as session:
+        await shake_hands(session)
+        absent(await session.wait_for("Pong"), "no pong in a connection without a ping")
 
 
 @requirement("frame.segmentation")

@@ -1,7 +1,7 @@
 """Faults of the client in its pongs, and in its other messages."""
 
 import secrets
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import encode, message
 from mocks.deltarobot.client import Client
@@ -202,3 +202,22 @@ class LatestPingInAWhile(Client):
         if self.waiting is not None and not self.ended:
             super().send_pong(self.waiting)
         self.waiting = None
+
+
+@fault("pongs-outlive-connections", violates="pong.each", subtle=True)
+class PongsOutliveConnections(Client):
+    """Answers pings after 0.03 s, those of a broken connection in the next one."""
+
+    waiting: ClassVar[list[int]] = []
+
+    def welcome(self) -> None:
+        super().welcome()
+        self.answer_all()
+
+    def send_pong(self, number: int) -> None:
+        self.waiting.append(number)
+        self.call_later(0.03, self.answer_all)
+
+    def answer_all(self) -> None:
+        while self.waiting:
+            super().send_pong(self.waiting.pop(0))
