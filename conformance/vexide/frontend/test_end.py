@@ -6,6 +6,7 @@ import pytest
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
+from conformance.segmentation import whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import encode
@@ -29,6 +30,7 @@ ACTIONS = {
     "battery": {"capacity": 7.25},
 }
 """By operation: the arguments of an action of the user that a running simulator is told of."""
+_MANY = 500  # events; with Exited they just fit into a pipe, which keeps them after an exit
 _BETWEEN = 0.02  # seconds between two rounds of actions, shorter than the end of a process
 
 
@@ -63,6 +65,19 @@ async def test_exited_without_a_newline(iut: Iut) -> None:
         await hang_up(session)
         outcome = await user_outcome(session)
         expected = "'exited' from the operation 'outcome' after an Exited without a newline"
+        check(outcome == "exited", expected, f"received {outcome}")
+
+
+@requirement("exit.internal-error")
+async def test_exited_behind_many_events(iut: Iut) -> None:
+    """Exited is read behind many other events, although the simulator has already gone."""
+    async with open_in_setup(iut) as session:
+        await start_program(session)
+        events = [log(f"line {number} {'.' * 60}") for number in range(_MANY)]
+        await session.send(*events, EXITED, segmentation=whole)
+        await hang_up(session)
+        outcome = await user_outcome(session, lines=_MANY)
+        expected = f"'exited' from the operation 'outcome' after {_MANY} events and Exited at once"
         check(outcome == "exited", expected, f"received {outcome}")
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from conformance.codec import Frame
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.steps import (
     Change,
@@ -211,3 +212,25 @@ class SilenceIsAnError(Frontend):
     def give_up(self) -> None:
         self.internal_error()
         self.close()
+
+
+@fault("end-overtakes-events", violates="exit.internal-error", subtle=True)
+class EndOvertakesEvents(Frontend):
+    """Handles at most 20 events in 5 ms, and drops the others when the simulator has gone."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.waiting: list[Frame] = []
+
+    def receive(self, data: bytes) -> None:
+        idle = not self.waiting
+        self.waiting += self.decoder.feed(data)
+        if idle:
+            self.work()
+
+    def work(self) -> None:
+        now, self.waiting = self.waiting[:20], self.waiting[20:]
+        for frame in now:
+            self.take(frame)
+        if self.waiting and not self.ended:
+            asyncio.get_running_loop().call_later(0.005, self.work)
