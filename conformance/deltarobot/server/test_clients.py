@@ -6,7 +6,8 @@ reads nothing must not keep others away after it has disconnected.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 from conformance.cases import requirement
 from conformance.deltarobot.codec import encode
@@ -15,12 +16,13 @@ from conformance.deltarobot.messages import EXERCISE, HANDSHAKE, OF_EACH_SIZE, P
 from conformance.deltarobot.server.exercise import (
     LONG_CURVE,
     SQUARE,
+    STATE,
     await_presence,
     first_shown,
     is_curve,
     run_operation,
 )
-from conformance.deltarobot.server.tester import NEXT, TESTER, open_next_client
+from conformance.deltarobot.server.tester import NEXT, TESTER, end_session, open_next_client
 from conformance.deltarobot.service import check_continues, check_serves, leave_out_refused
 from conformance.deltarobot.session_ends import is_served
 from conformance.iut import Iut
@@ -28,6 +30,12 @@ from conformance.session import Session
 from conformance.verdicts import NotExercised, Unreachable, Violation
 
 _UNREAD = 15  # curves; more bytes than a system buffers for a client that reads nothing
+_WITHOUT_CLIENT: Mapping[str, Mapping[str, Any]] = {
+    "exercise": {"curve": SQUARE},
+    "progress": STATE,
+    "stop": {},
+}
+"""By operation: the arguments of what happens while there is no client."""
 _ALONE = "the server serves one client at a time, which is allowed"
 
 
@@ -115,6 +123,23 @@ async def test_odd_pongs_of_another_client(iut: Iut) -> None:
         await first.until_closed(first.seconds("quiet"))
         await check_serves(iut, second, after)
         await check_continues(iut, second, after)
+
+
+@requirement(NEXT)
+async def test_exercise_without_a_client(iut: Iut) -> None:
+    """A client is served after an exercise that began and ended while there was no client."""
+    async with iut.instance() as instance:
+        if not instance.upper.offers("exercise"):
+            raise NotExercised("needs the operation 'exercise', to begin one without a client")
+        async with iut.connect(instance) as session:
+            await shake_hands(session)
+            await end_session(session)
+            for name, arguments in _WITHOUT_CLIENT.items():
+                if instance.upper.offers(name):
+                    await session.operate(name, **arguments)
+        after = "an exercise without a client"
+        async with open_next_client(iut, instance, after) as session:
+            await check_serves(iut, session, after)
 
 
 @requirement(NEXT)

@@ -174,10 +174,11 @@ async def visit(iut: Iut, instance: Instance) -> None:
     """Run a whole session, after which another client can connect."""
     async with iut.connect(instance) as session:
         await shake_hands(session)
-        await _end(session)
+        await end_session(session)
 
 
-async def _end(session: Session) -> None:
+async def end_session(session: Session) -> None:
+    """End the transmission and both sides of a connection."""
     await session.send(end("the next one, please"))
     await session.finish()
     await session.until_closed()
@@ -194,7 +195,7 @@ async def find_next_client_refusal(iut: Iut, before: int = 1) -> str:
                 for left in range(before, -1, -1):
                     async with _open_next_client(iut, instance, "", NEXT) as session:
                         if left:
-                            await _end(session)
+                            await end_session(session)
             except Violation as none:
                 # A wrong handshake is an error of its own, and no refusal.
                 came = none.came if none.requirement == NEXT else ""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from conformance.codec import Decoder
 from conformance.deltarobot.codec import UNKNOWN, message
 from mocks.deltarobot.client import Client
-from mocks.deltarobot.exercise import Vector
+from mocks.deltarobot.exercise import State, Vector
 from mocks.deltarobot.faults.building import LATER, named
 from mocks.deltarobot.faults.frames import HalfIdentifiersLost
 from mocks.deltarobot.server import Server
@@ -341,6 +341,39 @@ class ThousandClients(Server):
         super().opened()
         if self.number > 1000:
             self.end("no place")
+
+
+class _Nobody:
+    """Takes the place of the last client, and crashes at the beginning of an exercise."""
+
+    def begin(self, curve: list[Vector]) -> None:
+        die()
+
+    def show(self, state: State) -> None:
+        """Show nothing."""
+
+    def end(self, reason: str) -> None:
+        """End nothing."""
+
+
+@fault("needs-a-client", violates="robustness.next-client", subtle=True)
+class NeedsAClient(Server):
+    """Crashes if an exercise begins after its last client has left."""
+
+    there: ClassVar[list[Server]] = []
+    nobody: ClassVar[_Nobody] = _Nobody()
+
+    def welcome(self) -> None:
+        self.there.append(self)
+        self.machine.leave(self.nobody)
+        super().welcome()
+
+    def closed(self) -> None:
+        super().closed()
+        if self in self.there:
+            self.there.remove(self)
+            if not self.there:
+                self.machine.join(self.nobody)
 
 
 @fault("stuck-by-one", violates="robustness.next-client", subtle=True)
