@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from conformance.cases import requirement
+from conformance.cases import lasting, requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import EXERCISE, HANDSHAKE, OF_EACH_SIZE, PROGRESS, pong
@@ -24,11 +24,17 @@ from conformance.deltarobot.server.exercise import (
 )
 from conformance.deltarobot.server.tester import NEXT, TESTER, end_session, open_next_client
 from conformance.deltarobot.service import check_continues, check_serves, leave_out_refused
-from conformance.deltarobot.session_ends import is_served
+from conformance.deltarobot.session_ends import (
+    describe_own_end,
+    end_time,
+    is_ended_by_itself,
+    is_served,
+)
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import NotExercised, Unreachable, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 
+_BEYOND = 1.5  # times the time for a handshake, after which no timer of a handshake is left
 _UNREAD = 15  # curves; more bytes than a system buffers for a client that reads nothing
 _WITHOUT_CLIENT: Mapping[str, Mapping[str, Any]] = {
     "exercise": {"curve": SQUARE},
@@ -82,6 +88,38 @@ async def test_curve_for_each_client(iut: Iut) -> None:
                 expected = f"Curve first to the {which} of two clients"
                 wrong = Violation(expected, f"received {came.name} first", event=came.event)
                 raise wrong.shown_in(session)
+
+
+@requirement("handshake.patient")
+@lasting
+async def test_overlapping_handshakes(iut: Iut) -> None:
+    """Two clients that were connected before their handshakes are served beyond their time."""
+    patience = iut.configuration.declared("handshake")
+    if patience is None:
+        raise NotExercised("needs a declared time; declare --timing handshake=SECONDS")
+    iut.skip_if_longer(_BEYOND * patience, "handshake")
+    if iut.facts.get(_ALONE):
+        raise NotExercised(_ALONE)
+    async with (
+        iut.instance() as instance,
+        iut.connect(instance) as first,
+        iut.connect(instance) as second,
+    ):
+        both = (first, second)
+        with contextlib.suppress(Violation):
+            for session in both:
+                await shake_hands(session)
+                await await_presence(session)
+        if first.ended or second.ended or not all(map(is_served, both)):
+            raise NotExercised("nothing shows that the server serves two clients at a time")
+        for session in both:
+            if not await session.until_closed(_BEYOND * patience - session.now):
+                continue
+            if await is_ended_by_itself(iut, session):
+                raise Inconclusive(describe_own_end(session))
+            expected = "the session to continue after the time for its handshake is over"
+            came = f"the server ended the session after {end_time(session):.2f} s"
+            raise Violation(expected, came).shown_in(session)
 
 
 @requirement("frame.segmentation")

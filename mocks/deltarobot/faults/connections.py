@@ -1,5 +1,6 @@
 """Faults that only a later connection or another client reveals."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -341,6 +342,23 @@ class ThousandClients(Server):
         super().opened()
         if self.number > 1000:
             self.end("no place")
+
+
+@fault("one-timer-for-all", violates="handshake.patient", subtle=True)
+class OneTimerForAll(Server):
+    """Stops only the latest timer for a handshake when the handshake of any client is complete."""
+
+    timer: ClassVar[asyncio.TimerHandle | None] = None
+
+    def opened(self) -> None:
+        self.greet()
+        loop = asyncio.get_running_loop()
+        type(self).timer = loop.call_later(self.patience, self.refuse, "no handshake in time")
+
+    def welcome(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        super().welcome()
 
 
 class _Nobody:
