@@ -100,6 +100,11 @@ class Stream:
         """Close our direction; the peer's bytes can still be read."""
         self._writer.write_eof()
 
+    def abandon(self) -> None:
+        """Close both directions; bytes that still wait for the peer are lost."""
+        self.close()
+        self._writer.transport.abort()
+
     def reset(self) -> None:
         """Close both directions by a reset: a linger time of 0 discards unsent bytes."""
         sock = self._writer.get_extra_info("socket")

@@ -41,12 +41,11 @@ HIGH_BITS = (24, 31)  # bit numbers of a length, which readers with a signed or 
 
 
 def message_beyond_bit(bit: int, inside: bytes) -> bytes:
-    """Return the beginning of a message whose length has one of the high bits set.
+    """Return the beginning of a message whose length has only one of the high bits set.
 
-    A reader that ignores the bit sees a short text, and then ``inside`` as a separate message.
+    A reader that ignores the bit, or drops a negative length, sees ``inside`` as a message.
     """
-    begun = b"(a (b"
-    return ((1 << bit) + len(begun)).to_bytes(LENGTH.size, "big") + begun + inside
+    return (1 << bit).to_bytes(LENGTH.size, "big") + inside
 
 
 def check_read_in_full(bit: int, inside: bool) -> None:

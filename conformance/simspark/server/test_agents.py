@@ -5,6 +5,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.codec import PERCEPTORS, encode, frame
 from conformance.simspark.server.tester.agents import (
+    MOVED,
     TURNED,
     Name,
     angles,
@@ -28,6 +29,7 @@ from conformance.wire import Message
 DURATION = 5.0  # seconds; the published server sends 250 groups of perceptors in this time
 GROUPS = 220  # groups that a server has sent by then, unless the machine is busy
 SILENT = 10  # groups of perceptors; earlier ones contain all words of the agents
+AMONG = 40  # messages in one write; more than a small queue of messages has room for
 ACTS = frame(b"(he1 0)(he2 0)".ljust(300))
 """The effectors that an agent sends in each cycle.
 
@@ -192,12 +194,12 @@ async def test_a_hinge_turns_by_one_of_several_messages(iut: Iut) -> None:
     """
 
     def between(effector: str) -> bytes:
-        others = encode(expressions("(syn)(say x)")) * 3
+        others = encode(expressions("(syn)(say x)")) * (AMONG // 2)
         return others + encode(expressions(effector)) + others
 
     async with iut.instance() as instance, play_agent(iut, instance) as agent:
         await check_turns(iut, agent, 2.0)
-        await check_turns(iut, agent, -2.0, " among six other messages", between, None)
+        await check_turns(iut, agent, -2.0, f" among {AMONG} other messages", between, None)
 
 
 @requirement("agents.effectors")
@@ -254,7 +256,8 @@ async def test_every_hinge_turns(iut: Iut) -> None:
 
     def one_turned(message: Message) -> bool:
         hinges.look(message)
-        return hinges.turned(name) > TURNED
+        # A server can apply an effector in a single cycle.
+        return hinges.turned(name) > MOVED
 
     def all_turned(message: Message) -> bool:
         hinges.look(message)

@@ -110,6 +110,26 @@ async def test_kick_off_right(iut: Iut) -> None:
         await _check_kick_off(watch, "Right", [_kick_off(watch, "right")])
 
 
+async def _check_kick_off_of_the_second_half(iut: Iut, team: str) -> None:
+    async with watch_server(iut) as watch:
+        mode = _kick_off(watch, team.lower())
+        if not await _second_half(watch):
+            raise Inconclusive("the server does not go on to play in the second half")
+        await _check_kick_off(watch, team, [mode])
+
+
+@requirement("kick-off.left")
+async def test_kick_off_left_in_the_second_half(iut: Iut) -> None:
+    """The left team also gets the kick-off in the second half."""
+    await _check_kick_off_of_the_second_half(iut, "Left")
+
+
+@requirement("kick-off.right")
+async def test_kick_off_right_in_the_second_half(iut: Iut) -> None:
+    """The right team also gets the kick-off in the second half."""
+    await _check_kick_off_of_the_second_half(iut, "Right")
+
+
 @requirement("kick-off.none")
 async def test_kick_off_by_a_coin(iut: Iut) -> None:
     """The command kickOff None gives the kick-off to one of the teams, each time."""

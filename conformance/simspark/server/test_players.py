@@ -1,7 +1,8 @@
 """Trainer commands that move agents and set their properties."""
 
 import contextlib
-from math import hypot
+from collections.abc import Sequence
+from math import dist, hypot
 
 import pytest
 
@@ -193,6 +194,34 @@ async def test_no_operation(iut: Iut) -> None:
             2 * game.watch.session.seconds("quiet"),
         )
         check(stayed, f"the agents to stay at {left} and {right}", "one of them has moved")
+
+
+@requirement("move-agent.no-operation")
+async def test_pos_does_not_turn(iut: Iut) -> None:
+    """The operation pos does not change the orientation of an agent."""
+    async with match(iut) as game:
+        watch, seen = game.watch, list[dict[int, Sequence[float]]]()
+        for along, operation in ((-0.5, "move {} 0"), (-0.35, "move {} 90"), (-0.2, "pos {}")):
+            place = watch.find_vacant(along, 0.4)
+            text = operation.format(f"{place.x} {place.y} 0.4")
+            await watch.command(f"(agent {game.left}({text}))")
+            await watch.wait_until(
+                place.is_occupied, "show the agent", requirement=f"move-agent.{text.split()[0]}"
+            )
+            # The first state decides, because a robot without a controller can fall over.
+            poses = watch.view.poses
+            seen.append({n: poses[n][:11] for n in place.nodes_within(watch.view, ROBOT_SIZE)})
+        straight, turned, put = seen
+        nodes = straight.keys() & turned.keys() & put.keys()
+        turn = max((dist(straight[n], turned[n]) for n in nodes), default=0.0)
+        if turn < 1.0:
+            raise Inconclusive("the operation move does not turn the agent by 90 degrees")
+        change = max(dist(turned[n], put[n]) for n in nodes)
+        check(
+            change < turn / 2,
+            "the orientation of the agent to stay after pos without move",
+            "the agent has turned",
+        )
 
 
 def _value_felt(message: Message, name: str) -> float | None:

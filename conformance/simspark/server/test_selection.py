@@ -4,7 +4,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.simspark.server.tester.agents import play_agent
+from conformance.simspark.server.tester.agents import name_of, play_agent
 from conformance.simspark.server.tester.match import check_leaves, check_stays, match
 from conformance.simspark.tester import expressions, leave
 from conformance.simspark.view import View
@@ -47,11 +47,25 @@ async def test_kill(iut: Iut, team: str) -> None:
 
 @requirement("kill.named")
 async def test_kill_among_three(iut: Iut) -> None:
-    """The named agent is removed, also if another agent of its team came after it."""
-    async with match(iut) as game, play_agent(iut, game.watch.session.instance, "Lefts"):
+    """The named agent is removed, also if another agent of its team came after it.
+
+    The agents that stay keep their names.
+    """
+    async with (
+        match(iut) as game,
+        play_agent(iut, game.watch.session.instance, "Lefts") as later,
+    ):
         left, right = await game.put_apart()
         await check_leaves(game.watch, left, f"(kill {game.left})", "the agent")
         await check_stays(game.watch, right, "the agent of Right", "another agent was removed")
+        for name in (name_of(later), game.right):
+            if name:
+                place = game.watch.find_vacant(-0.2, 0.55)
+                await game.watch.command(f"(agent {name}(pos {place.x} {place.y} 0.4))")
+                await game.watch.wait_until(
+                    place.is_occupied,
+                    f"show {name} at {place} after another is removed",
+                )
 
 
 @requirement("kill.named")

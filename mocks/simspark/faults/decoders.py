@@ -108,6 +108,23 @@ class LowerBits(Decoder):
         return int.from_bytes(prefix, "big")
 
 
+class NoNegativeLengths(LowerBits):
+    """Reads a length as a signed number, and takes a negative one for 0."""
+
+    def __init__(self) -> None:
+        super().__init__(32)
+
+    def length(self, prefix: bytes) -> int:
+        return max(0, int.from_bytes(prefix, "big", signed=True))
+
+
+class FewOfARead(Decoder):
+    """Has room for 32 messages of one read."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        return super().feed(data)[:32]
+
+
 class SignedBytes(LowerBits):
     """Adds up the bytes of a length as signed bytes.
 

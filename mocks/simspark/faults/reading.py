@@ -20,6 +20,9 @@ FAULTS["frame.segmentation"] = {
         "Drops all messages of one read except the first.",
         returning("make_decoder", FirstOfARead),
     ),
+    "bursts-lost": Subtle(
+        "Drops all messages of one read after the thirty-second.", reads(decoders.FewOfARead)
+    ),
     "cut-lengths-lost": Subtle(
         "Loses a length that arrives in two pieces.", reads(decoders.CutLengths)
     ),
@@ -45,6 +48,9 @@ FAULTS["frame.length-prefix"] = {
     ),
     "thirty-one-bits": Subtle(
         "Ignores the highest bit of a length.", reads(lambda: decoders.LowerBits(31))
+    ),
+    "negative-lengths-as-zero": Subtle(
+        "Takes a length with the highest bit set for 0.", reads(decoders.NoNegativeLengths)
     ),
     "bytes-with-a-sign": Subtle(
         "Reads the bytes of a length as signed bytes.", reads(decoders.SignedBytes)

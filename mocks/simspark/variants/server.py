@@ -100,6 +100,11 @@ def _in_reverse(_: Server, monitor: Monitor, frame: Frame) -> tuple[Monitor, Fra
     return monitor, replace(frame, value=frame.value[::-1])
 
 
+def _stop_hinges(server: Server) -> None:
+    for robot in server.world.robots:
+        robot.speeds = [0.0] * len(robot.speeds)
+
+
 VARIANTS = Table(Server)
 
 VARIANTS["frame.length-prefix"] = {
@@ -133,6 +138,13 @@ VARIANTS["robustness.unknown-commands"] = {
         before("complain_of_effector", put("wrong", True)),
         skip("hear_command", noted("wrong")),
         skip("effect", noted("wrong")),
+    ),
+}
+
+VARIANTS["agents.effectors"] = {
+    "effectors-of-one-cycle": Variant(
+        "Applies an effector in a single cycle, so a hinge stops until the next effector.",
+        then("cycle", _stop_hinges),
     ),
 }
 

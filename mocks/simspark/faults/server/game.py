@@ -95,12 +95,20 @@ FAULTS["kick-off.left"] = {
         "Gives the left team only one kick-off.",
         alter("do_kick_off", lambda *_: RIGHT, since(wants(LEFT) & after(1))),
     ),
+    "left-is-right-after-half-time": Subtle(
+        "Gives the kick-off of the left team to the right team in the second half.",
+        alter("do_kick_off", lambda *_: RIGHT, wants(LEFT) & SECOND_HALF),
+    ),
 }
 
 FAULTS["kick-off.right"] = {
     "right-never-kicks-off": Fault(
         "Always gives the kick-off to the left team.",
         alter("do_kick_off", lambda *_: LEFT, wants(RIGHT)),
+    ),
+    "right-is-left-after-half-time": Subtle(
+        "Gives the kick-off of the right team to the left team in the second half.",
+        alter("do_kick_off", lambda *_: LEFT, wants(RIGHT) & SECOND_HALF),
     ),
 }
 

@@ -113,6 +113,13 @@ def _was_removed(server: Server, agent: Agent) -> bool:
     return agent.robot is not None and agent.robot not in robots and bool(robots)
 
 
+def _close_up(server: Server, command: list[Any]) -> None:
+    for side in SIDES.values():
+        of_side = [robot for robot in server.world.robots if robot.side == side]
+        for unum, robot in enumerate(sorted(of_side, key=lambda robot: robot.unum), 1):
+            robot.unum = unum
+
+
 def _remove_number(server: Server, command: list[Any]) -> None:
     unum = server.find_named_or_selected(command).unum
     for robot in [each for each in server.world.robots if each.unum == unum]:
@@ -186,6 +193,10 @@ FAULTS["move-agent.no-operation"] = {
         "Puts an agent at the centre if the command has no operation.",
         then("do_agent", _place_at_the_centre, lambda _, command: len(command) == 3),
     ),
+    "pos-turns": Subtle(
+        "Turns an agent to its first direction by pos.",
+        then("agent_pos", lambda _, robot, values: robot.place(robot.x, robot.y, robot.z, 0.0)),
+    ),
     "battery-centres": Subtle(
         "Puts an agent at the centre if a command sets only its battery.",
         then("do_agent", _place_at_the_centre, SETS_THE_BATTERY),
@@ -257,6 +268,10 @@ FAULTS["kill.named"] = {
     "kills-the-next-of-three": Subtle(
         "Removes the robot after the named one if there are more than two robots.",
         instead("do_kill", _remove_next_of_three),
+    ),
+    "numbers-close-up": Subtle(
+        "Gives the number of a removed agent to the next agent of its team.",
+        then("do_kill", _close_up),
     ),
     "kills-any-number": Subtle(
         "Removes the first agent of a team, regardless of the number.",

@@ -11,7 +11,7 @@ from mocks.simspark.faults.server.bases import agents_read, monitors_read, rewri
 from mocks.simspark.faults.writing import UTF_8
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.server import Server
-from mocks.steps import alter, returning
+from mocks.steps import alter, before, returning
 from mocks.stream_readers import FirstOfARead, PerRead
 
 SHARED = Decoder()
@@ -24,6 +24,12 @@ def _with_temperature(pairs: list[str]) -> list[str]:
 def _in_reverse(_: Server, monitor: Monitor, frame: Frame) -> tuple[Monitor, Frame]:
     return monitor, replace(frame, value=frame.value[::-1])
 
+
+FORGETS_WHAT_DOES_NOT_FIT = returning(
+    "encode",
+    lambda data: data[: len(data) // 2],
+    lambda _, text, connection: connection.stream.is_behind,
+)
 
 FAULTS = Table(Server)
 
@@ -83,11 +89,12 @@ FAULTS["frame.length-prefix"] = {
     ),
     "forgets-what-does-not-fit": Subtle(
         "Sends only half of a message if the connection does not take it at once.",
-        returning(
-            "encode",
-            lambda data: data[: len(data) // 2],
-            lambda _, text, connection: connection.stream.is_behind,
-        ),
+        FORGETS_WHAT_DOES_NOT_FIT,
+    ),
+    "forgets-and-leaves": Subtle(
+        "Sends only half of a message that does not fit, and nothing more to one that leaves.",
+        FORGETS_WHAT_DOES_NOT_FIT,
+        before("monitor_left", lambda _, monitor: monitor.stream.abandon()),
     ),
     "lengths-of-sixteen-bits": Subtle(
         "Writes only the two lower bytes of a length.",
