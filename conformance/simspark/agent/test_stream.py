@@ -12,6 +12,8 @@ from conformance.simspark import malformed
 from conformance.simspark.agent.tester import bytes_of, connect_agent, send_groups_singly
 from conformance.simspark.tester import expressions, require_reported
 
+_BURST = 70  # groups in one write; more than a small queue of messages has room for
+
 
 @requirement("frame.segmentation")
 async def test_one_by_one(iut: Iut) -> None:
@@ -53,7 +55,8 @@ async def test_several_in_one_write(iut: Iut) -> None:
             for cut, angle in ((2, 7.0), (30, -8.0)):
                 # An agent that is late can skip all complete groups except the newest.
                 others = [
-                    bytes_of(expressions(f"(time (now {tester.now_next()}))")) for _ in range(18)
+                    bytes_of(expressions(f"(time (now {tester.now_next()}))"))
+                    for _ in range(_BURST)
                 ]
                 whole = [*others, bytes_of(tester.group(angle=angle))]
                 rest = f"(time (now {tester.now_next()}))(GS (t 0.00) (pm PlayOn))"

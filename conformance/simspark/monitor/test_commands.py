@@ -163,6 +163,7 @@ def _is_list(item: Any) -> bool:
 ASKED = (
     "(agent (unum 11)(team Left)(move -7.5 3.25 0.5 -90)(battery 0))",
     "(ball (pos -3.5 0 0.042)(vel 0 -1.25 2))",
+    "(ball (pos -0.5 -0.25 0.5)(vel -0.75 0.5 0))",
     "(playMode free_kick_right)",
     "(kickOff Right)",
     "(select (unum 2)(team Right))",

@@ -77,6 +77,8 @@ async def test_negative_numbers(iut: Iut) -> None:
             await tester.introduce(graph=messages.scene(3, 2 * sign))
             await tester.tick()
             await tester.check_known(ball=[3, 2 * sign, 0.042], time=tester.time)
+            await tester.tick(graph=messages.moved(0.5 * sign, 0.25 * sign))
+            await tester.check_known(ball=[0.5 * sign, 0.25 * sign, 0.042])
 
     await compared(iut, play, -1, 1, "graph.poses-known")
 
@@ -271,6 +273,18 @@ async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
             moved = messages.update(x, y, 0.042, "(nd)")
             await tester.tick(graph=f"((nd)(nd (nd)(nd)(nd{field})(nd){moved}))")
             await tester.check_known(ball=[x + 1, y, 0.042])
+
+
+@requirement("header.partial-applied")
+async def test_an_update_of_a_mesh(iut: Iut) -> None:
+    """An update of the visibility of a mesh changes nothing else of the mesh."""
+    async with introduce_monitor(iut) as tester:
+        for x in (1, 2):
+            visible = messages.update(x, 2, 0.042, "(nd (setVisible 1))")
+            await tester.tick(graph=f"((nd (nd))(nd (nd)){visible})")
+            await tester.check_known(ball=[x, 2, 0.042])
+        await tester.tick(graph=messages.moved(3, 1))
+        await tester.check_known(ball=[3, 1, 0.042])
 
 
 @requirement("header.full-applied")

@@ -54,17 +54,17 @@ async def test_all_in_one_write(iut: Iut) -> None:
         async with connect_monitor(iut) as tester:
             graph = messages.scene(0, 0)
             # Each score is in only one update, so it shows if the monitor took that update.
-            scores = {4: "(score_right 27)", 8: "(score_left 31)"}
+            scores = {4: "(score_right 27)", _BURST - 4: "(score_left 31)"}
             texts = [
                 messages.full(messages.ENVIRONMENT, graph),
                 messages.full(messages.state(0), graph),
                 *(
                     tester.partial(messages.moved(step, 0), scores.get(step, ""))
-                    for step in range(1, 12)
+                    for step in range(1, _BURST)
                 ),
             ]
             data = [tester.bytes_of(*texts)] if together else [*map(tester.bytes_of, texts)]
-            last = tester.bytes_of(tester.partial(messages.moved(13, 0)))
+            last = tester.bytes_of(tester.partial(messages.moved(_BURST, 0)))
             latest = {"time": tester.time, "score_right": 27, "score_left": 31}
             data[-1:] = (
                 [data[-1] + last[:2], last[2:] + last[:30], last[30:]]
@@ -84,6 +84,37 @@ async def test_all_in_one_write(iut: Iut) -> None:
     await compared(iut, play, True, False, "monitors.understood")
 
 
+@requirement("frame.segmentation")
+async def test_in_order(iut: Iut) -> None:
+    """The monitor takes messages, long and short, in the order of their arrival."""
+
+    async def play(together: bool) -> None:
+        async with introduce_monitor(iut) as tester:
+            robots, still = messages.robot(-1, 0) * _ROBOTS, "(nd (nd)(nd (nd)))" * _ROBOTS
+            for goals in (2, 4):
+                graph = messages.scene(goals, 1, more=robots)
+                texts = [
+                    messages.full(messages.state(tester.time, left=goals - 1), graph),
+                    tester.partial(messages.moved(goals, 3, more=still), f"(score_left {goals})"),
+                ]
+                if together:
+                    await tester.session.send_bytes(tester.bytes_of(*texts))
+                else:
+                    for text, shown in zip(texts, (goals - 1, goals), strict=True):
+                        await tester.say(text)
+                        await tester.check_known_if_reported(score_left=shown)
+                # A message that is read late must not undo the next one.
+                for _ in range(2):
+                    await tester.check_known_if_reported(
+                        time=tester.time, score_left=goals, ball=[goals, 3, 0.042]
+                    )
+                    await tester.session.until_closed("quiet")
+
+    await compared(iut, play, True, False, "monitors.understood")
+
+
+_BURST = 70  # updates in one write; more than a small queue of messages has room for
+_ROBOTS = 40  # robots that make a full graph more than ten times as long as an update
 SIZES = (
     *(255, 256, 511, 512, 1023, 1024, 1025, 4095, 4096, 4097),
     *(33_008, 65_535, 65_536, 65_537, 70_000),

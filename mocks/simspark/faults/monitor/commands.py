@@ -131,6 +131,10 @@ FAULTS["trainer.as-asked"] = {
         misspelt("(left 0)(right 12)", "(left 12)(right 0)"),
     ),
     "no-velocity": Subtle("Omits the velocity after a position.", misspelt("(vel 0 -1.25 2)", "")),
+    "unsigned-fractions": Subtle(
+        "Loses the sign of a number between -1 and 0.",
+        alter("command", lambda _, text: text.replace("-0.", "0.")),
+    ),
     "unsigned-turn": Subtle("Writes a rotation without its sign.", misspelt("0.5 -90)", "0.5 90)")),
     "commands-twice": Subtle("Sends each command twice.", repeat("command")),
     "same-command-once": Subtle(

@@ -11,7 +11,20 @@ from conformance.simspark.view import View
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.faults import decoders
 from mocks.simspark.monitor import Monitor
-from mocks.steps import Change, When, before, die, every, fail, first, instead, only, skip, then
+from mocks.steps import (
+    Change,
+    When,
+    before,
+    delay,
+    die,
+    every,
+    fail,
+    first,
+    instead,
+    only,
+    skip,
+    then,
+)
 from mocks.stream_readers import reads
 
 PARTIAL = When(lambda _, frame: frame.name == "PartialState")
@@ -142,6 +155,13 @@ class _AnewWithScenes(View):
 
 FAULTS = Table(Monitor)
 
+FAULTS["frame.segmentation"] = {
+    "long-messages-overtaken": Subtle(
+        "Takes messages of more than 2000 bytes 50 ms later, and the next messages before them.",
+        delay("take_state", 0.05, lambda _, frame: len(frame.raw) > 2000),
+    ),
+}
+
 FAULTS["monitors.understood"] = {
     "forgets": Fault(
         "Forgets the score of the right team when a short partial state leaves it out.",
@@ -163,6 +183,9 @@ FAULTS["monitors.understood"] = {
     "at-most-255-goals": Subtle("Keeps goals in an unsigned byte, at most 255.", views(_FewGoals)),
     "state-of-the-scene-only": Subtle(
         "Forgets the game state when a full scene graph arrives.", views(_AnewWithScenes)
+    ),
+    "negative-fractions-as-zero": Subtle(
+        "Takes every number between -1 and 0 for 0.", rewrites("-0?[.].*")
     ),
     "negative-numbers-as-zero": Subtle("Takes every negative number for 0.", rewrites("-[0-9.].*")),
     "one-state-behind": Subtle(

@@ -5,7 +5,7 @@ from math import dist
 from typing import Any
 
 from conformance.simspark.messages import UPRIGHT
-from conformance.simspark.scene import Matrix, Scene
+from conformance.simspark.scene import Matrix, Scene, parse
 from conformance.simspark.view import View
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.faults.monitor.following import views
@@ -83,6 +83,14 @@ class _Resetting(View):
 
     def _written(self, node: Any) -> Matrix:
         return Scene([["nd", node.kind or "BN", *node.leaves]]).locals[1]
+
+
+class _Replacing(View):
+    def take(self, value: Any) -> None:
+        super().take(value)
+        if self.scene is not None and value[1:2] and value[1][:1] == ["RDS"]:
+            for node, update in zip(self.scene.nodes, parse(value[2]), strict=False):
+                node.leaves[:] = update.leaves or node.leaves
 
 
 class _Coarse(View):
@@ -173,6 +181,10 @@ FAULTS["header.partial-applied"] = {
     "updates-never-turn": Subtle(
         "Reads only the translation of a transform in an update, not the rotation.",
         graphs("RDS", _unturned),
+    ),
+    "leaves-replaced": Subtle(
+        "Replaces all leaves of a node by those of an update, so a mesh loses its model.",
+        views(_Replacing),
     ),
     "small-moves-passed-over": Subtle(
         "Ignores movements of less than ten centimetres.", views(_Coarse)
