@@ -18,7 +18,7 @@ from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
 
 _CONTROLS = 3  # sessions in the plain form that must pass before the unusual form is to blame
-_PAUSE = 0.3  # seconds; longer than the read timeouts of most programs
+PAUSE = 0.3  # seconds; longer than the read timeouts of most programs
 SLOW = 10  # tries that an example counts for if it times out or ends the IUT, because it takes long
 
 LASTING, DRAWN = "__lasting__", "__drawn__"
@@ -60,7 +60,7 @@ async def send_with_pause(session: Session, data: bytes, at: int) -> None:
     """Send bytes in two pieces, cut at this offset; pause after each piece."""
     for piece in split_at([at])(data):
         await session.send_bytes(piece)
-        await session.until_closed(_PAUSE)
+        await session.until_closed(PAUSE)
 
 
 async def however_cut(

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from conformance.cases import check, compared, requirement
+from conformance.cases import PAUSE, check, compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import message_names
 from conformance.openroberta.codec import Spelling, chunks, encode, title_case, with_a_blank
@@ -238,6 +238,31 @@ async def test_another_between_two_pieces(iut: Iut, place: int) -> None:
             await other.assert_unanswered()
             await session.send_bytes(data[cut:])
             await exchange.assert_held("a registration in two pieces to be held")
+            if await tester.offers("pair"):
+                await robot.linked_by(exchange, None)
+
+    await compared(iut, play, True, False, "register.repeat")
+
+
+@requirement("http.segmentation")
+@pytest.mark.parametrize("place", [30, -20], ids=["inside-the-header", "inside-the-body"])
+@lasting
+async def test_pause_inside_a_request(iut: Iut, place: int) -> None:
+    """A registration whose rest comes after a pause is held."""
+
+    async def play(pauses: bool) -> None:
+        async with playing(iut) as tester:
+            await tester.wait_until_awake()
+            robot = tester.robot()
+            value = tester.request("POST", message_names.PUSHCMD, {}, robot.object("register"))
+            session, data = await tester.connection(), encode(value)
+            exchange = Exchange(session, "Register")
+            cut = place % len(data) if pauses else 0
+            if cut:
+                await session.send_bytes(data[:cut])
+                await session.until_closed(PAUSE)
+            await session.send_bytes(data[cut:])
+            await exchange.assert_held("a registration with a pause inside to be held")
             if await tester.offers("pair"):
                 await robot.linked_by(exchange, None)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import PAUSE, check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import (
     Spelling,
@@ -276,6 +276,17 @@ async def test_segmentation(iut: Iut, cut: Segmentation) -> None:
 
     async def answer(asked: Exchange, value: Any) -> None:
         await asked.answer(value, segmentation=cut)
+
+    await conversation(iut, answer)
+
+
+@requirement("http.segmentation")
+@lasting
+async def test_pauses_inside_answers(iut: Iut) -> None:
+    """Answers that pause inside the header and inside the body mean the same as whole answers."""
+
+    async def answer(asked: Exchange, value: Any) -> None:
+        await asked.answer(value, split_at([30, -3]), pause=PAUSE)
 
     await conversation(iut, answer)
 

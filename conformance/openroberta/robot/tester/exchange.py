@@ -89,14 +89,19 @@ class Exchange:
             self.unread = before.unread + 1
         return 0 < self.unread <= _MAX_UNREAD
 
-    async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
-        """Send a response; then keep or close the connection as the robot requested."""
+    async def answer(
+        self, value: Any, segmentation: Segmentation = whole, *, pause: float = 0.0
+    ) -> None:
+        """Send a response; then keep or close the connection as the robot requested.
+
+        `pause` is the time in seconds after each piece.
+        """
         early = self._mark_answered()
         if value["status"] == 200:
-            self.again = lambda other: other.answer(value, segmentation)
+            self.again = lambda other: other.answer(value, segmentation, pause=pause)
         if self.closing and value["status"] != 101:
             value = {**value, "headers": {**value["headers"], "connection": "close"}}
-        await self._send(encode(value), segmentation)
+        await self._send(encode(value), segmentation, pause)
         if self.closing and value["status"] != 101:
             await self.end()
         for push in early:
@@ -107,10 +112,15 @@ class Exchange:
         self.answered = True
         return self.tester.unanswered_pushes(self) if self.name == "DownloadRequest" else []
 
-    async def _send(self, data: bytes, segmentation: Segmentation | None = None) -> None:
+    async def _send(
+        self, data: bytes, segmentation: Segmentation | None = None, pause: float = 0.0
+    ) -> None:
         decoder, before = Decoder(), len(self.session.sent)
         self._given = next((f.name for f in [*decoder.feed(data), *decoder.end()] if f.name), "")
-        await self.session.send_bytes(data, segmentation=segmentation)
+        for piece in segmentation(data) if segmentation and pause else [data]:
+            await self.session.send_bytes(piece, segmentation=None if pause else segmentation)
+            if pause:
+                await self.session.until_closed(pause)
         self._was_unsent = len(self.session.sent) == before
 
     async def end(self) -> None:

@@ -1,6 +1,7 @@
 """Faults of the lab in HTTP."""
 
 import re
+import time
 from typing import Any
 
 from conformance.codec import Frame
@@ -95,6 +96,20 @@ class _OneBody(Served):
             data = bytes(len(data))
         frames = super().frames(data)
         self.inside, _OneBody.latest = not frames, self
+        return frames
+
+
+class _Impatient(Served):
+    """Loses the beginning of a request if the rest comes a fifth of a second later."""
+
+    held, latest = b"", 0.0
+
+    def frames(self, data: bytes) -> list[Frame]:
+        before, self.latest = self.latest, time.monotonic()
+        self.held = data if self.latest - before > 0.2 else self.held + data
+        frames = Decoder().feed(self.held)
+        if frames:
+            self.held = b""
         return frames
 
 
@@ -241,6 +256,10 @@ FAULTS["http.segmentation"] = {
     "body-in-one-read": Subtle(
         "Waits for the headers of a request, but not for the rest of its body.",
         instead("served", lambda _, stream: _BodyAtOnce(stream)),
+    ),
+    "beginnings-lost": Subtle(
+        "Loses the beginning of a request if the rest comes a fifth of a second later.",
+        instead("served", lambda _, stream: _Impatient(stream)),
     ),
     "one-body-for-all": Subtle(
         "Loses the rest of a request if another connection sends one meanwhile.",

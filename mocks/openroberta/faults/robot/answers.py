@@ -1,5 +1,6 @@
 """Faults of the robot in reading HTTP answers."""
 
+import asyncio
 import re
 from typing import Any
 
@@ -83,6 +84,22 @@ async def _read_headers_once(caller: Caller) -> Frame | None:
     while not frames and data:
         data = await stream.read()
         frames = decoder.feed(data) if data else decoder.end()
+    return frames[0] if frames else None
+
+
+async def _read_impatiently(caller: Caller) -> Frame | None:
+    stream = await caller.open()
+    decoder = Decoder()
+    frames = decoder.feed(await stream.read())
+    while not frames:
+        try:
+            async with asyncio.timeout(0.2):
+                data = await stream.read()
+        except TimeoutError:
+            return None
+        frames = decoder.feed(data) if data else decoder.end()
+        if not data:
+            break
     return frames[0] if frames else None
 
 
@@ -268,6 +285,10 @@ FAULTS["http.persistence"] = {
 FAULTS["http.segmentation"] = {
     "one-read": Fault(
         "Reads the bytes of a single read as a whole answer.", calls(instead("next", _read_once))
+    ),
+    "pauses-are-ends": Subtle(
+        "Gives up an answer whose rest comes a fifth of a second later.",
+        calls(instead("next", _read_impatiently)),
     ),
     "headers-in-one-read": Subtle(
         "Reads the headers of an answer only from the first read.",
