@@ -136,7 +136,7 @@ async def test_running(iut: Iut) -> None:
 async def test_running_until_push(iut: Iut) -> None:
     """A robot that pushes again is no longer running, with or without an exit value."""
     async with playing(iut) as tester:
-        robot, exchange = await tester.open_linked(nepoexitvalue=None), None
+        robot, exchange = await tester.open_linked(), None
         for value in (None, 0):
             await robot.fetch(exchange=exchange)
             robot.data["nepoexitvalue"] = value
