@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from conformance.deltarobot.both import test_robustness as robustness
 from conformance.deltarobot.client import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.messages import ping
+from conformance.memory import final_growth, memory_growth
 from conformance.selftest.driving import Place
 
 
@@ -47,7 +47,27 @@ class Session:
 )
 def test_memory_that_was_there_before_is_no_growth(memory: list[int], grown: int) -> None:
     session: Any = Session(*memory)
-    assert asyncio.run(robustness._growth(session, 3 << 30)) == grown
+    session.instance.process.peak = 3 << 30
+
+    async def grow() -> int:
+        async with memory_growth(session) as growth:
+            return await final_growth(session, growth)
+
+    assert asyncio.run(grow()) == grown
+
+
+def test_memory_of_a_process_that_exits_is_not_forgotten() -> None:
+    process = SimpleNamespace(peak=1 << 20)
+    session: Any = SimpleNamespace(instance=SimpleNamespace(process=process))
+
+    async def grow_and_exit() -> int:
+        async with memory_growth(session) as growth:
+            process.peak = 2 << 30
+            await asyncio.sleep(0.05)
+            process.peak = 0
+            return growth()
+
+    assert asyncio.run(grow_and_exit()) == (2 << 30) - (1 << 20)
 
 
 def talk(pings: list[int], pongs: list[int]) -> Any:

@@ -7,11 +7,11 @@ from typing import Protocol
 
 from conformance.cases import check, compared
 from conformance.iut import Iut
+from conformance.memory import GIBIBYTE, final_growth, memory_growth
 from conformance.session import Session
 from conformance.simspark.codec import LENGTH, frame
 from conformance.verdicts import Inconclusive, Violation
 
-GIBIBYTE = 1 << 30
 USUAL = 1 << 14  # bytes; agents, trainers and servers send agents no longer messages
 _DEPTH = 100_000
 
@@ -77,10 +77,13 @@ async def can_refuse(session: Session, size: int) -> AsyncIterator[None]:
         raise Inconclusive(closed) from wrong
 
 
-def memory(session: Session) -> int:
-    """Return the peak memory of the IUT's process in bytes, or 0 if unknown."""
-    process = session.instance.process
-    return process.peak if process else 0
+def check_memory(taken: int) -> None:
+    """Raise Violation if the process took a gibibyte of memory or more."""
+    check(
+        taken < GIBIBYTE,
+        "less than 1024 MiB of further memory",
+        f"the process took {taken >> 20} MiB",
+    )
 
 
 class Tester(Protocol):
@@ -129,17 +132,12 @@ async def check_outlived(session: Session, data: bytes, then: bytes, what: str) 
 
     Also raises Violation if the process takes a gibibyte of memory or more.
     """
-    before = memory(session)
-    for some in (data, then):
-        await session.send_bytes(some)
-        await session.until_closed(session.seconds("quiet") / 2)
-    await session.assert_alive(what)
-    taken = memory(session) - before
-    check(
-        taken < GIBIBYTE,
-        "less than 1024 MiB of further memory",
-        f"the process took {taken >> 20} MiB",
-    )
+    async with memory_growth(session) as growth:
+        for some in (data, then):
+            await session.send_bytes(some)
+            await session.until_closed(session.seconds("quiet") / 2)
+        await session.assert_alive(what)
+        check_memory(await final_growth(session, growth))
     await session.finish()
     await session.until_closed(session.seconds("quiet"))
     await session.assert_alive(f"{what}, and the end of the connection")

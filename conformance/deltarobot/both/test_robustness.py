@@ -14,10 +14,8 @@ from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import HANDSHAKE, VERSION, begin_message
 from conformance.deltarobot.service import assert_alive, check_survives
 from conformance.iut import Iut
+from conformance.memory import GIBIBYTE, final_growth, memory_growth
 from conformance.session import Session
-
-GIBIBYTE = 1 << 30
-_GROWING = 16 << 20  # bytes; memory that grows by at least this much is still being allocated
 
 
 @requirement("robustness.second-handshake")
@@ -45,10 +43,10 @@ HUGE = {
 async def test_huge_length(iut: Iut, kind: str) -> None:
     """A message that announces gigabytes but carries few bytes allocates no gigabytes."""
     async with open_session(iut) as session:
-        before = _memory(session)
-        await session.send_bytes(HUGE[kind])
-        await session.send_bytes(bytes(64 * 1024))
-        taken = await _growth(session, before)
+        async with memory_growth(session) as growth:
+            await session.send_bytes(HUGE[kind])
+            await session.send_bytes(bytes(64 * 1024))
+            taken = await final_growth(session, growth)
         came = f"the process took {taken >> 20} MiB more"
         check(taken < GIBIBYTE, "less than 1 GiB of further memory", came)
         await _check_harmless(
@@ -77,23 +75,3 @@ async def _check_harmless(iut: Iut, session: Session, after: str) -> None:
     await session.until_closed()
     await assert_alive(session, after)
     await tester.of(session).check_next_is_served(iut, session, after)
-
-
-async def _growth(session: Session, before: int) -> int:
-    """Return by how many bytes the process's memory has grown since it was ``before``.
-
-    The function waits until the memory stops growing, or has grown by 1 GiB.
-    """
-    deadline, latest = session.now + session.instance.configuration.max_wait, before
-    while True:
-        await session.until_closed(session.seconds("quiet"))
-        now = _memory(session)
-        if now - before >= GIBIBYTE or now - latest < _GROWING or session.now > deadline:
-            return now - before
-        latest = now
-
-
-def _memory(session: Session) -> int:
-    """Return the peak memory of the IUT's process in bytes; 0 if it is unknown."""
-    process = session.instance.process
-    return process.peak if process else 0
