@@ -253,6 +253,7 @@ async def _wait_for_answer(
             return await in_time(asked, left)
     except TimeoutError:
         await tester.check_nothing_stuck(name)
+        await tester.check_answered_alone(name, buffer.arguments)
         raise Violation(
             f"the operation '{name}' to continue after the mutex of {buffer.name} was released",
             "it was not answered",

@@ -64,6 +64,23 @@ def catalogs() -> Path:
     return folder / "catalogs"
 
 
+ARM = "arm"
+"""A type of the usual catalog."""
+OWN_REQUIREMENTS = {
+    "get_value": "get-value.value",
+    "set_value": "set-value.value",
+    "get_read": "get-read.names",
+    "set_read": "set-read.sets",
+    "get_write": "get-write.values",
+    "get_update": "get-update.values",
+    "set_data": "set-data.values",
+    "set_valid": "set-valid.sets",
+    "set_sub": "set-sub.fields",
+    "cycle": "cycle.dev-read",
+}
+"""The requirement that describes an operation, by operation."""
+
+
 class Tester:
     """A session with an IUT that has buffers, and the opened buffers."""
 
@@ -85,6 +102,9 @@ class Tester:
         """Buffers that were invalid after their peripherals had connected."""
         self.holding = HeldTime(lambda: session.now)
         self._among_others = True
+        self.is_control = False
+        """True if the session only finds out if an operation is ever answered."""
+        self._answered: set[str] = iut.facts.setdefault("answered operations", set())
 
     # Operations
 
@@ -142,13 +162,52 @@ class Tester:
             await self.check_nothing_stuck(operation)
             if operation == "list" and (waits := waits or self._waits_for_others()):
                 raise Hindered(waits) from None
+            await self.check_answered_alone(operation, arguments)
             expected = f"the operation '{operation}' to be answered"
             came = f"it was not answered within {limit:g} s{instance.upper.output_hint}"
             raise Violation(expected, came) from None
         except Inconclusive:
             await check_running(instance, operation)
             raise
+        self._answered.add(operation)
         return answer, waits
+
+    async def check_answered_alone(self, operation: str, arguments: Mapping[str, Any]) -> None:
+        """Raise Violation if an operation without an answer is not answered by a new IUT either.
+
+        The new IUT runs the operation on a new buffer, while nobody else uses that buffer. The
+        violation is of the requirement that describes the operation.
+        """
+        own, session = OWN_REQUIREMENTS.get(operation, ""), self.session
+        if operation in self._answered or self.is_control or not own:
+            return
+        if session.role.name not in session.protocol.requirement(own).binds:
+            return
+
+        async def is_answered() -> bool:
+            try:
+                async with memory_tester(Iut(self.iut.testbed, "")) as alone:
+                    alone.is_control = True
+                    return await alone.answers(operation, arguments)
+            except (Conclusion, OSError):
+                return True
+
+        if not await self.iut.cached(f"{operation} is answered", is_answered):
+            expected = f"the operation '{operation}' to be answered"
+            raise Violation(expected, "it is never answered", own)
+
+    async def answers(self, operation: str, arguments: Mapping[str, Any]) -> bool:
+        """Return True if an operation is answered, on a new buffer and with other arguments."""
+        if "buffer" in arguments:
+            type_ = arguments.get("type")
+            buffer = await self.valid_buffer(type_ if type_ in self.catalog else ARM)
+            arguments = {**arguments, **buffer.arguments}
+        asked = asyncio.ensure_future(self.session.operate(operation, **arguments))
+        try:
+            await in_time(asked, self.session.countdown(operation_timeout(self.session)))
+        except TimeoutError:
+            return False
+        return True
 
     async def check_nothing_stuck(self, operation: str) -> None:
         """Raise Violation if a mutex is locked, which explains why there is no answer."""

@@ -41,6 +41,7 @@ from mocks.steps import (
     returning,
     skip,
     then,
+    wait_for_ever,
 )
 from mocks.upper_tester import Warned
 
@@ -157,6 +158,9 @@ async def _set_if_new(usual: Any, consumer: Consumer, buffer: Buffer, name: str,
 FAULTS = Table(Consumer)
 
 FAULTS["get-value.value"] = {
+    "get-value-unanswered": Fault(
+        "Never answers get_value.", instead("get_value", wait_for_ever), company=0
+    ),
     "cached": Fault("Caches values forever.", cache_values(inf)),
     "wanted-for-sensed": Fault(
         "Answers the written value after a write.",

@@ -21,7 +21,17 @@ from mocks.runtime.memory.changes import (
     toggle,
 )
 from mocks.runtime.memory.peer import Buffer
-from mocks.steps import Change, Function, When, alter, instead, noted, returning, skip
+from mocks.steps import (
+    Change,
+    Function,
+    When,
+    alter,
+    instead,
+    noted,
+    returning,
+    skip,
+    wait_for_ever,
+)
 
 Values = dict[str, Any]
 
@@ -167,6 +177,7 @@ FAULTS["set-data.timestamp"] = {
 }
 
 FAULTS["get-write.values"] = {
+    "get-write-unanswered": Fault("Never answers get_write.", instead("get_write", wait_for_ever)),
     "read-values-taken": Fault(
         "Answers values from the read block in get_write, if it contains them.",
         alter("stored", lambda _, buffer, block, name: (buffer, "read", name), IN_READ_BLOCK),
