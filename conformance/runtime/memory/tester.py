@@ -194,7 +194,7 @@ class Tester:
 
         if not await self.iut.cached(f"{operation} is answered", is_answered):
             expected = f"the operation '{operation}' to be answered"
-            raise Violation(expected, "it is never answered", own)
+            raise Violation(expected, "no answer came, nor from a new IUT with a new buffer", own)
 
     async def answers(self, operation: str, arguments: Mapping[str, Any]) -> bool:
         """Return True if an operation is answered, on a new buffer and with other arguments."""
