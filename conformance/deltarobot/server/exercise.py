@@ -301,5 +301,6 @@ async def assert_repeated(session: Session, name: str) -> None:
     if came <= count and session.ended:
         raise Inconclusive(f"the server ended the session after {came} of {name}")
     if came <= count:
-        stop_exercise = f"received it {came} times and then no more"
-        raise Violation(f"{name} repeatedly", stop_exercise, "progress.continuous")
+        times = "once" if came == 1 else f"{came} times"
+        received = f"received it {times} and then no more" if came else "received none"
+        raise Violation(f"{name} repeatedly", received, "progress.continuous")
