@@ -109,7 +109,7 @@ def _start_entries(role: Role) -> Iterator[str]:
         yield f"# listen = {_string(_address(role))}"
     yield from _comment(
         "The working folder of the command (default: the folder of this file), and variables. TZ "
-        "is Asia/Kolkata by default, so that a confusion of local time and UTC shows:"
+        "is by default a zone far from UTC, so that a confusion of local time and UTC shows:"
     )
     yield '# cwd = "."'
     yield '# env = { LOG_LEVEL = "debug" }'

@@ -7,6 +7,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Coroutine, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,8 +23,9 @@ from conformance.judging.coverage import Tally
 from conformance.verdicts import NotExercised, Unreachable
 
 LOOPBACK = "127.0.0.1"
-TIME_ZONE = "Asia/Kolkata"
-"""The time zone of an IUT, far from UTC, so that a confusion of local time and UTC shows."""
+_ZONES = {"Asia/Kolkata": 5.5, "America/St_Johns": -3.5, "Pacific/Marquesas": -9.5}
+"""Offsets from UTC in hours. In each hour of the day, it is afternoon in one of these zones."""
+_AFTERNOON = 13.0, 22.5  # the first and the last hour; a run then ends before midnight
 LINGERS = (
     ": an earlier connection keeps the port for a minute. Let the IUT set SO_REUSEADDR, or give it "
     "another port for each start ({port})"
@@ -34,6 +36,17 @@ _MAX_FOLDER = 70  # bytes; the path of a unix socket in a longer folder would ex
 
 
 T = TypeVar("T")
+
+
+def time_zone(now: datetime) -> str:
+    """Return a time zone far from UTC in which it is afternoon.
+
+    A confusion of local time and UTC, or of clocks with 12 and 24 hours, then shows.
+    """
+    utc = now.astimezone(UTC)
+    first, last = _AFTERNOON
+    hours = {name: (utc.hour + utc.minute / 60 + off) % 24 for name, off in _ZONES.items()}
+    return next(name for name, hour in hours.items() if first <= hour < last)
 
 
 class Instance:
@@ -121,7 +134,7 @@ class Instance:
         over = self.configuration.upper_tester or self.role.upper_tester
         self.process = await Process.start(
             argv,
-            env={"TZ": TIME_ZONE, **self.configuration.env},
+            env={"TZ": time_zone(datetime.now(UTC)), **self.configuration.env},
             cwd=self.configuration.cwd,
             standard=over == "stdio" or self._is_on_stdio,
             sockets=self._sockets,

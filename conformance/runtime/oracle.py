@@ -11,6 +11,7 @@ clock. Rules for this module:
 """
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -64,6 +65,8 @@ CALL = Course(
 COURSES = (CALL,)
 
 UIDS = 2**88
+_WITH_BLANK = re.compile(r"\d{4}[-W\d]* \d")
+"""The beginning of a timestamp of ISO 8601 with a blank after the date."""
 _MAX_PASSED = 10  # equal later calls with a response; then the call is unanswered, not only slow
 CIRCLE = 1 + 1e-6  # square of the radius, with a tolerance for rounding to single precision
 
@@ -329,7 +332,7 @@ class Oracle:
     def _log(self, value: Any) -> Iterator[Finding]:
         self.exercised |= {"log.extra-present", "log.timestamp-separator"}
         timestamp = value.get("timestamp")
-        if isinstance(timestamp, str) and " " in timestamp:
+        if isinstance(timestamp, str) and _WITH_BLANK.match(timestamp):
             text = f"expected T in the timestamp {short_json(timestamp)}; received a blank"
             yield Finding("log.timestamp-separator", text)
         if "extra" not in value:

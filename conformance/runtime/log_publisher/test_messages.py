@@ -28,6 +28,7 @@ from conformance.wire import Message
 LENGTHS = (255, 256, 1023, 1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537)
 TEXTS = [
     *("plain", "two words", "", " blanks around ", "new\nline\ttab", "quote \" and \\ and '", "{}"),
+    *("of\r\ntwo lines", "at the end\n"),
     *(
         "%s %d %(event)s",
         "{event} {0}",
@@ -41,6 +42,7 @@ TEXTS = [
     *("x" * length for length in (32, *LENGTHS)),
     "ß" * 66_000,
 ]
+PLACEHOLDERS = ["is {}", "is {key}", "is {0}", "is %s", "is %(key)s", "is $key", "is ${key}"]
 LOGGERS = ["runtime", "runtime.a.b", "runtime.device.smart_devices", "runtime.x" + ".y" * 20]
 TEXTS_OF_CONTEXT: list[dict[str, str]] = [
     {"uid": "226673591177742970880"},
@@ -126,9 +128,12 @@ async def test_extra_is_a_map(iut: Iut) -> None:
 @requirement("log.event")
 async def test_texts(iut: Iut) -> None:
     """Any text arrives unchanged: long, empty, with several lines, with format characters."""
+    texts = [(text, {}) for text in TEXTS]
+    # Context does not replace placeholders.
+    texts += [(text, {"key": "value"}) for text in PLACEHOLDERS]
     async with open_publisher(iut) as publisher:
-        for text in TEXTS:
-            before = await log(publisher, text)
+        for text, extra in texts:
+            before = await log(publisher, text, extra=extra)
             try:
                 await expect_published(publisher, text, before)
             except Violation as missing:

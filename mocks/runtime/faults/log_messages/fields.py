@@ -22,6 +22,19 @@ def _keep_time(earlier: timedelta) -> Any:
     return alter("timestamp", began)
 
 
+def _replace_placeholders(message: dict[str, Any]) -> dict[str, Any]:
+    """Replace each {} in a text by the next value of the context."""
+    text = message["event"]
+    for value in message["extra"].values():
+        text = text.replace("{}", str(value), 1)
+    return {**message, "event": text}
+
+
+def _in_twelve_hours(_: Publisher, now: datetime) -> datetime:
+    local = now.astimezone()
+    return local.replace(hour=(local.hour - 1) % 12 + 1)
+
+
 FAULTS = Table(Publisher)
 
 FAULTS["log.event"] = {
@@ -34,6 +47,14 @@ FAULTS["log.event"] = {
     "texts-as-formats": Subtle(
         "Treats a text as a format string, and removes its placeholders.",
         returning("event", lambda text: text.replace("{}", "").replace("%s", "")),
+    ),
+    "placeholders-replaced": Subtle(
+        "Replaces {} in a text by the context, as logging libraries do with arguments.",
+        returning("message", _replace_placeholders),
+    ),
+    "line-feeds-alone": Subtle(
+        "Writes line feeds without carriage returns.",
+        returning("event", lambda text: text.replace("\r\n", "\n")),
     ),
     "texts-for-a-page": Subtle(
         "Replaces the characters of a text that have a meaning in HTML.",
@@ -117,6 +138,10 @@ FAULTS["log.timestamp"] = {
     "local-time-as-utc": Subtle(
         "Writes the local time, but declares it as UTC.",
         alter("timestamp", lambda _, now: now.astimezone().replace(tzinfo=UTC)),
+    ),
+    "twelve-hours": Subtle(
+        "Writes the hours of a 12-hour clock without AM or PM.",
+        alter("timestamp", _in_twelve_hours),
     ),
     "ten-minutes-fast": Fault(
         "Uses a clock that is ten minutes fast, without an offset.",
