@@ -240,6 +240,7 @@ class Player:
                     await self._step(step, instance, stack)
                     if self._is_over(instance):
                         break
+                await self._await_connections(instance, stack)
                 every = self._subject.steps
                 since = {Wait.LAST: every[-1], Wait.OWN: steps[-1], Wait.ALL: every[0]}[wait]
                 await self._end(instance, since)
@@ -259,11 +260,7 @@ class Player:
             if operated:
                 # A client can connect only after an operation.
                 await self._begin(instance.upper(step.operation, **step.arguments))
-            channel = self._subject.channels[step.connection]
-            opened = self._iut.connect(instance, channel=channel)
-            self.sessions[step.connection] = await stack.enter_async_context(opened)
-            longest = REPLAY_TIME + 2 * self._subject.start
-            self._limit.reschedule(asyncio.get_running_loop().time() + longest)
+            await self._connect(step.connection, instance, stack)
         session = self.sessions[step.connection]
         if step.turn:
             starting = 0.0 if session.received else 2 * self._subject.start
@@ -281,6 +278,27 @@ class Player:
             await session.close(reset=step.closes is Close.RESET)
         elif not (step.opens or session.closed_by_suite):
             await session.send_bytes(step.data)
+
+    async def _connect(
+        self, number: int, instance: Instance, stack: contextlib.AsyncExitStack
+    ) -> None:
+        opened = self._iut.connect(instance, channel=self._subject.channels[number])
+        self.sessions[number] = await stack.enter_async_context(opened)
+        longest = REPLAY_TIME + 2 * self._subject.start
+        self._limit.reschedule(asyncio.get_running_loop().time() + longest)
+
+    async def _await_connections(
+        self, instance: Instance, stack: contextlib.AsyncExitStack
+    ) -> None:
+        """Accept the connections that the IUT opens although our side plays no step in them.
+
+        A client connects again after each connection that our side has closed.
+        """
+        for number in range(len(self.sessions), self._subject.connection + 1):
+            left = all(session.closed_by_suite for session in self.sessions.values())
+            if not self.sessions or instance.serves or not left or self._is_over(instance):
+                break
+            await self._connect(number, instance, stack)
 
     async def _wait_for_answers(self, count: int) -> None:
         """Wait until ``count`` operations, or all, are answered, but at most `_REPLY_TIME`."""
@@ -368,6 +386,9 @@ class Reduction:
         if not context or not await self._is_enough([*before, culprit]):
             before = [*before, *await self._needed_steps(before, context, culprit)]
         smallest = [*before, culprit]
+        if not (self._subject.end.crashed or self._is_in_ended_connection(smallest)):
+            # The IUT ends the connection although our side does nothing there.
+            return ()
         if not (await self._does_end(smallest) and await self._does_end(smallest)):
             return ()
         if not before:
@@ -381,6 +402,9 @@ class Reduction:
                 return await self.smallest_session(whole_opening)
         self.latest = latest
         return smallest
+
+    def _is_in_ended_connection(self, steps: Sequence[Step]) -> bool:
+        return any(step.connection == self._subject.connection for step in steps)
 
     async def _shortest_prefix(self, steps: Sequence[Step], continues: int) -> int:
         """The length of the shortest prefix that ends the session.

@@ -563,6 +563,39 @@ def test_an_exit_ends_a_session_of_datagrams(place: Place) -> None:
     assert cause["what"] == "the IUT exited with code 3 during the operation gamepads"
 
 
+CLIENT = """
+import socket, sys, time
+from conformance.deltarobot.codec import Decoder, encode
+from conformance.deltarobot.messages import HANDSHAKE, pong
+later = False
+while True:
+    try:
+        link = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+        link.sendall(b"".join(map(encode, HANDSHAKE)))
+        decoder = Decoder()
+        if later:
+            time.sleep(0.15)
+        while not later and (data := link.recv(4096)):
+            for frame in decoder.feed(data):
+                if frame.name == "Ping":
+                    link.sendall(encode(pong(frame.value["number"])))
+        link.shutdown(socket.SHUT_WR)
+        link.close()
+        later = True
+    except OSError:
+        time.sleep(0.05)
+"""
+
+
+def test_a_connection_that_ends_without_any_message_has_no_culprit(place: Place) -> None:
+    """A client can end a connection in which the suite does nothing."""
+    iut = [*place.program(CLIENT), "{port}"]
+    words = ("--timing", "response=0.5", "--test", "reconnecting::answers_again")
+    [cause] = place.run("deltarobot/client", *words, iut=iut).report["causes"]
+    assert (cause["requirement"], cause["kind"]) == ("pong.each", "missing")
+    assert cause["culprit"] is None
+
+
 def test_a_run_can_leave_experiments_out(place: Place) -> None:
     """Without experiments, a crash has candidates, and each requirement is a separate cause."""
     done = tried(place, 'if "SetBatteryCapacity" in command: os._exit(1)', "--no-isolate")
