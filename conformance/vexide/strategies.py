@@ -11,6 +11,7 @@ from hypothesis.strategies import SearchStrategy
 from conformance.definitions import protocols
 from conformance.generation import NearMiss, near_misses, valid
 from conformance.vexide.codec import name_of
+from conformance.vexide.events import LARGE
 
 WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
 _FAR = 1000  # pixels; objects farther away are invisible and can take very long to draw
@@ -89,7 +90,9 @@ def _each(sender: str, make: Any, passed_over: Sequence[str] = ()) -> list[Searc
 
 
 def _message(sender: str, name: str, extras: bool = True) -> SearchStrategy[Command]:
-    return valid(_schema(sender, name), extras=extras).map(_near_the_display)
+    drawn = valid(_schema(sender, name), extras=extras).map(_near_the_display)
+    # A simulator reports the values of commands, possibly in a type of 32 bits.
+    return drawn.map(_narrow) if sender == "frontend" else drawn
 
 
 def _near_miss(sender: str, name: str) -> SearchStrategy[NearMiss]:
@@ -135,6 +138,15 @@ def _near_the_display(value: Any, name: str = "") -> Any:
     if isinstance(value, dict):
         return {key: _near_the_display(entry, key) for key, entry in value.items()}
     return [_near_the_display(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _narrow(value: Any) -> Any:
+    """Limit all floats to values that a type of 32 bits holds, too."""
+    if isinstance(value, float):
+        return max(-LARGE, min(value, LARGE))
+    if isinstance(value, dict):
+        return {key: _narrow(entry) for key, entry in value.items()}
+    return [_narrow(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _possible(update: Command) -> Command:

@@ -2,13 +2,15 @@
 
 import asyncio
 import base64
+import ctypes
+import math
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from conformance.vexide.codec import encode, name_of
 from mocks.deviations import Table, Variant, variant
-from mocks.steps import before, call, delay, having, instead, returning, send, skip, then
+from mocks.steps import alter, before, call, delay, having, instead, returning, send, skip, then
 from mocks.vexide.faults.bases import RUNNING, edit, fields, member, named
 from mocks.vexide.messages import Port, port_form
 from mocks.vexide.robot import Motor, Robot, rectangle
@@ -44,6 +46,15 @@ def _send_serial_in_pieces(simulator: Simulator, message: Any) -> None:
 def _is_rootless(_: Simulator, name: str, value: Any) -> bool:
     content = member(value, "USD")
     return isinstance(content, dict) and "root" not in content
+
+
+def _in_single_precision(simulator: Simulator, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _in_single_precision(simulator, entry) for key, entry in value.items()}
+    if isinstance(value, float):
+        narrow = ctypes.c_float(value).value
+        return narrow if math.isfinite(narrow) else None
+    return value
 
 
 class Tidy(Robot):
@@ -159,6 +170,13 @@ VARIANTS["serial.bytes-exact"] = {
     "serial-in-pieces": Variant(
         "Sends each byte of serial data in its own event, then an empty event.",
         instead("send", _send_serial_in_pieces, named("Serial")),
+    ),
+}
+
+VARIANTS["encoding.externally-tagged"] = {
+    "single-precision": Variant(
+        "Sends floats of 32 bits, and null for what they cannot hold.",
+        alter("send", _in_single_precision),
     ),
 }
 
