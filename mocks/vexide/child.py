@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import os
 from collections.abc import AsyncIterator, Callable
 
@@ -13,11 +14,12 @@ GRACE = 2.0  # seconds for a simulator to exit after its session
 
 @contextlib.asynccontextmanager
 async def simulator(
-    command: list[str], said: Callable[[str], None] | None
+    command: list[str], said: Callable[[str], None] | None, longest: float = math.inf
 ) -> AsyncIterator[Stream]:
     """Start a simulator as a subprocess; yield a stream over its standard input and output.
 
-    `said` receives each line of standard error; if it is None, nobody reads them.
+    `said` receives each line of standard error; if it is None, nobody reads them. After a line of
+    more than `longest` bytes nobody reads them any more.
     """
     its_input, our_output = os.pipe()
     our_input, its_output = os.pipe()
@@ -31,7 +33,9 @@ async def simulator(
         os.close(its_input)
         os.close(its_output)
     assert process.stderr
-    listening = asyncio.ensure_future(_listen(process.stderr, said) if said else asyncio.sleep(0))
+    listening = asyncio.ensure_future(
+        _listen(process.stderr, said, longest) if said else asyncio.sleep(0)
+    )
     try:
         yield stream
         with contextlib.suppress(TimeoutError):
@@ -49,10 +53,14 @@ async def simulator(
             await process.wait()
 
 
-async def _listen(stderr: asyncio.StreamReader, said: Callable[[str], None]) -> None:
+async def _listen(
+    stderr: asyncio.StreamReader, said: Callable[[str], None], longest: float
+) -> None:
     rest = b""
     while data := await stderr.read(streams.CHUNK):
         *lines, rest = (rest + data).split(b"\n")
+        if len(rest) > longest:
+            return
         if len(rest) > streams.CHUNK:
             lines, rest = [*lines, rest], b""
         for line in lines:

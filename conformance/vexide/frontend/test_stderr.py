@@ -23,6 +23,8 @@ from conformance.vexide.frontend.tester import (
 MUCH = (b"a line of a log that says nothing" * 30 + b"\n") * 1024
 """About a mebibyte: more than all buffers between the suite and the frontend hold."""
 
+ONE_LINE = MUCH.replace(b"\n", b" ") + b"\n"
+
 TEXTS = {
     "text": b"loading the program\n",
     "log": encode(log("not a Log", "Error")),
@@ -47,19 +49,20 @@ async def test_text_on_stderr(iut: Iut, text: str) -> None:
 
 
 @requirement("stderr.unstructured")
-@pytest.mark.parametrize("when", ["setup", "running"])
+@pytest.mark.parametrize("when", ["setup", "running", "one-line"])
 async def test_much_text_on_stderr(iut: Iut, when: str) -> None:
     """A simulator that writes much text on standard error is not blocked."""
     async with open_in_setup(iut) as session:
         if when == "running":
             await start_program(session)
-        read = f"{len(MUCH)} bytes on standard error to be read"
+        much = ONE_LINE if when == "one-line" else MUCH
+        read = f"{len(much)} bytes on standard error to be read"
         try:
             with session.deadline(read, session.countdown("response", "response")) as left:
-                await in_time(complain(session, MUCH), left)
+                await in_time(complain(session, much), left)
         except TimeoutError:
             raise Violation(read, "the frontend stopped reading them") from None
-        if when == "setup":
+        if when != "running":
             await start_program(session, to="after much text on standard error")
         else:
             await check_normal_end(iut, session, "much text on standard error")

@@ -88,6 +88,14 @@ FAULTS["stderr.unstructured"] = {
         instead("start_simulator", lambda _, command: simulator(command, None)),
         needs=STDIO,
     ),
+    "stderr-lines-of-32k": Subtle(
+        "Does not read standard error after a line of more than 32 KiB.",
+        instead(
+            "start_simulator",
+            lambda frontend, command: simulator(command, frontend.simulator_said, 32 * 1024),
+        ),
+        needs=STDIO,
+    ),
 }
 
 FAULTS["stderr.accessible"] = {
