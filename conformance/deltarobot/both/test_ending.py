@@ -209,7 +209,7 @@ async def test_received(iut: Iut, reason: str) -> None:
 
 @requirement("end.received")
 async def test_received_in_a_busy_session(iut: Iut) -> None:
-    """An end of transmission amid messages crashes nothing, even if the peer stays for a while."""
+    """An end of transmission amid messages crashes nothing, even if the peer stays."""
     async with open_session(iut) as session:
         await tester.of(session).occupy(session)
         await session.send(end(REASON))

@@ -165,7 +165,7 @@ async def test_odd_pongs_of_another_client(iut: Iut) -> None:
 
 @requirement(NEXT)
 async def test_exercise_without_a_client(iut: Iut) -> None:
-    """A client is served after an exercise that began and ended while there was no client."""
+    """A client is served after an exercise that began and ended without a client."""
     async with iut.instance() as instance:
         if not instance.upper.offers("exercise"):
             raise NotExercised("needs the operation 'exercise', to begin one without a client")

@@ -29,7 +29,7 @@ ACTIONS = {
     "controller": raw_state(axis1=64)["ControllerUpdate"],
     "battery": {"capacity": 7.25},
 }
-"""By operation: the arguments of an action of the user that a running simulator is told of."""
+"""By operation: the arguments of an action that a frontend reports to its simulator."""
 _MANY = 500  # events; with Exited they just fit into a pipe, which keeps them after an exit
 _BETWEEN = 0.02  # seconds between two rounds of actions, shorter than the end of a process
 

@@ -346,7 +346,7 @@ class ThousandClients(Server):
 
 @fault("one-timer-for-all", violates="handshake.patient", subtle=True)
 class OneTimerForAll(Server):
-    """Stops only the latest timer for a handshake when the handshake of any client is complete."""
+    """Stops only the latest timer for a handshake when any handshake is complete."""
 
     timer: ClassVar[asyncio.TimerHandle | None] = None
 
