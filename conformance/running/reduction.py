@@ -7,9 +7,9 @@ smallest session is the culprit. Three controls must agree:
 - the smallest session ends in the same way twice
 - the session without the culprit continues, at least until the time of the end
 
-There is no culprit if the IUT ends a connection in which our side does nothing.
 If that session ends later by itself, the search begins again and waits as long after each replay.
 If the full session does not end again, each replay waits as long as the session took.
+There is no culprit if the IUT ends a connection in which our side does nothing.
 """
 
 import asyncio
