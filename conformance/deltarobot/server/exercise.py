@@ -46,7 +46,7 @@ async def run_operation(session: Session, operation: str, **arguments: Any) -> N
 
     Raises NotExercised if the IUT does not offer it, Inconclusive if it fails.
     """
-    (await session.instance.upper(operation, **arguments)).require_result(operation)
+    (await session.operate(operation, **arguments)).require_result(operation)
 
 
 async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> Message:
@@ -107,7 +107,7 @@ def first_shown(session: Session) -> Message | None:
 async def set_progress(session: Session) -> None:
     """Give the current exercise a state to report, if the hook progress is available."""
     if session.instance.upper.offers("progress"):
-        await session.instance.upper("progress", **STATE)
+        await session.operate("progress", **STATE)
 
 
 async def first_of_exercise(session: Session) -> Message:
@@ -173,7 +173,7 @@ async def _plain(iut: Iut) -> Plain:
 
 async def _changed_names(session: Session) -> frozenset[str]:
     """Return the progress messages whose latest numbers are not the ones that were set."""
-    await session.instance.upper("progress", **STATE)
+    await session.operate("progress", **STATE)
     wanted = {name: STATE[what] for what, name in MEANS.items()}
     latest: dict[str, Any] = {}
 

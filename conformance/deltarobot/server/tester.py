@@ -60,7 +60,7 @@ class ServerTester(Tester):
             return True
         if session.ended or not upper.offers("exercise"):
             return False
-        await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
+        await session.operate("exercise", curve=[[0, 0, 0], [1, 2, -3]])
         within = session.countdown("exercise", "response")
         # A message with a wrong length hides all messages after it.
         return await session.wait_for(*self.signs, "Oversized", within=within) is not None
@@ -72,7 +72,7 @@ class ServerTester(Tester):
     async def show_more(self, session: Session) -> None:
         upper = session.instance.upper
         if upper.offers("exercise"):
-            await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
+            await session.operate("exercise", curve=[[0, 0, 0], [1, 2, -3]])
             await session.wait_for(*PROGRESS, within=session.seconds("exercise"))
         for _ in range(3):
             await session.wait_for("Ping", within=session.seconds("ping"))
@@ -88,7 +88,7 @@ class ServerTester(Tester):
     async def occupy(self, session: Session) -> None:
         upper = session.instance.upper
         if upper.offers("exercise"):
-            await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
+            await session.operate("exercise", curve=[[0, 0, 0], [1, 2, -3]])
             await session.wait_for("CurrentActuatorPosition", within=session.seconds("exercise"))
 
     async def check_follows(self, iut: Iut, session: Session, after: str) -> None:
