@@ -76,5 +76,6 @@ async def _is_in_step_after(iut: Iut, size: int) -> bool:
 async def is_in_step(iut: Iut, *messages: Any) -> bool:
     """Return True if the IUT understands the next message after these messages."""
     async with open_session(iut) as session:
+        await session.stop_answering()
         await session.send(*messages)
         return await tester.of(session).is_in_step(iut, session)
