@@ -74,8 +74,14 @@ async def _is_in_step_after(iut: Iut, size: int) -> bool:
 
 
 async def is_in_step(iut: Iut, *messages: Any) -> bool:
-    """Return True if the IUT understands the next message after these messages."""
+    """Return True if the IUT understands the next message after these messages.
+
+    An IUT that ends the session because of these messages does not.
+    """
     async with open_session(iut) as session:
+        # Pongs with arbitrary numbers can bring a lost reader back into step by chance.
         await session.stop_answering()
         await session.send(*messages)
+        if await session.until_closed("quiet"):
+            return False
         return await tester.of(session).is_in_step(iut, session)
