@@ -1,4 +1,4 @@
-"""Reads messages with an envelope, with bins, or with integers as gamepad indices.
+"""Reads messages with an envelope, with bins, or with integers as indices and UIDs.
 
 The meaning of these messages is clear, so they are decoded and judged. The frame contains the
 decoded message, and its error describes the wrong form.
@@ -24,7 +24,11 @@ _WITHIN = 3  # levels of an envelope that are searched for the message
 _NAMES = {REQUEST: 2, NOTIFICATION: 1}  # index of the procedure's name in the array
 _BINS = "expected a MessagePack str; received a bin"
 _TWICE = "expected each UID once; received the same UID twice"
-_NUMBERS = "expected the index of a gamepad as a str; received an integer"
+_NUMBERED = {
+    GAMEPADS: ("gamepad.index", "the index of a gamepad", ("gamepads",)),
+    UPDATE: ("update.uid-form", "a UID", ("sd", "aliases")),
+}
+"""By message: the maps with numbers as keys, what the numbers are, and their requirement."""
 
 
 def _call(frame: Frame) -> Frame:
@@ -51,14 +55,25 @@ def _publication(own: str, form: str, frame: Frame) -> Frame:
         return Frame(frame.raw, own, message, error, form)
     if message != frame.value:
         return Frame(frame.raw, own, message, _BINS, "encoding.strings")
-    if own == GAMEPADS and mark(message["gamepads"]) == "$map":
-        pairs = message["gamepads"]["$map"]
-        if len({str(index) for index, _ in pairs if type(index) is int}) == len(pairs):
-            read = {**message, "gamepads": {str(index): pad for index, pad in pairs}}
-            return Frame(frame.raw, own, read, _NUMBERS, "gamepad.index")
+    if own in _NUMBERED:
+        requirement, what, parts = _NUMBERED[own]
+        read = {
+            part: _numbers_as_text(entry) if part in parts else entry
+            for part, entry in message.items()
+        }
+        if read != message:
+            error = f"expected {what} as a str; received an integer"
+            return Frame(frame.raw, own, read, error, requirement)
     if own == UPDATE and (read := {part: _latest(message[part]) for part in message}) != message:
         return Frame(frame.raw, own, read, _TWICE, "update.uid-form")
     return frame
+
+
+def _numbers_as_text(value: Any) -> Any:
+    """Return a map with text instead of integers, if all keys are integers. Return other values."""
+    pairs = value["$map"] if mark(value) == "$map" else []
+    read = {str(key): entry for key, entry in pairs if type(key) is int}
+    return read if read and len(read) == len(pairs) else value
 
 
 def _latest(value: Any) -> Any:

@@ -382,12 +382,12 @@ async def _check_values(
 
 @requirement("update.values")
 async def test_own_parameters(iut: Iut) -> None:
-    """Every update has only the device's own parameters, with their values."""
+    """Every update has only the device's own parameters, with their values, and no alias."""
     one, other, *_ = new_uids()
     params = {one: {"a": 1, "b": 2}, other: {"c": 3}}
     async with open_operated(iut) as session:
         for uid, values in params.items():
-            await connect(session, uid, dict.fromkeys(values, 0))
+            await connect(session, uid, dict.fromkeys(values, 0), f"the device {uid}")
         await expect_listed(session, *params)
         for uid, values in params.items():
             await change(session, uid, values)

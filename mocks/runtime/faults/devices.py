@@ -83,6 +83,12 @@ def _with_values_of_first(usual: Function, publisher: Publisher, uid: str) -> Va
     return {**usual(publisher, next(iter(publisher.devices))), **usual(publisher, uid)}
 
 
+def _with_alias(usual: Function, publisher: Publisher, uid: str) -> Values:
+    values: Values = usual(publisher, uid)
+    known = publisher.aliases.get(uid)
+    return {**values, "alias": known} if values and known is not None else values
+
+
 def _without_quiet(usual: Function, publisher: Publisher) -> Values:
     quiet = vars(publisher).setdefault("quiet", {})
     for uid in publisher.devices:
@@ -162,6 +168,9 @@ FAULTS["update.values"] = {
     "time-among-parameters": Subtle(
         "Adds a timestamp to the changed parameters.",
         returning("values", lambda values: values and {**values, "timestamp": 1.5}),
+    ),
+    "alias-among-parameters": Subtle(
+        "Adds the alias of a device to its changed parameters.", Change("values", _with_alias)
     ),
     "parameters-of-the-first": Subtle(
         "Sends the parameters of the first device for the other devices too.",

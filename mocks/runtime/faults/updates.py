@@ -34,6 +34,13 @@ def _with_uids_up_to_64_bits(_: Publisher, message: Members) -> Members:
     }
 
 
+def _with_uids_as_integers(_: Publisher, message: Members) -> Members:
+    return {
+        part: members and {"$map": [[int(uid), members[uid]] for uid in members]}
+        for part, members in message.items()
+    }
+
+
 def _known(publisher: Publisher) -> Any:
     return set(publisher.devices), dict(publisher.aliases)
 
@@ -93,6 +100,9 @@ FAULTS["update.aliases-present"] = {
 
 FAULTS["update.uid-form"] = {
     "uids-in-hex": Fault("Writes UIDs in hex.", returning("uid", lambda uid: hex(int(uid)))),
+    "uids-as-integers": Fault(
+        "Writes UIDs as MessagePack integers.", alter("send", _with_uids_as_integers)
+    ),
     "uids-as-doubles": Subtle(
         "Stores UIDs in doubles, as JavaScript does.",
         returning("uid", lambda uid: str(int(float(uid)))),
