@@ -87,28 +87,28 @@ async def _add_robots(
 
 
 async def _play_without_reading(iut: Iut) -> None:
-    async with contextlib.AsyncExitStack() as others:
-        instance = await others.enter_async_context(iut.instance())
-        watch = await others.enter_async_context(watch_server(iut, instance))
-        agent = await others.enter_async_context(play_agent(iut, instance))
-        await _add_robots(iut, instance, others, PLAYERS - 1)
-        instance.narrow = True
-        slow = await others.enter_async_context(iut.connect(instance, channel="monitor"))
-        what = "another monitor stops reading"
-        enough = watch.session.size + HELD
-        with slow.stop_reading():
-            for _ in range(FULLS):
-                # This monitor requests the full graph, and the server sends it to all monitors.
-                await watch.session.send(expressions("(reqfullstate)"))
-                if not await watch.session.wait_for(*STATES) or watch.session.size > enough:
-                    break
-            await watch.check_obeyed(what)
-            await check_served(agent, what)
-        # A server that gives up the slow monitor can leave its last message incomplete.
+    async with contextlib.AsyncExitStack() as stack:
+        instance = await stack.enter_async_context(iut.instance())
+        async with contextlib.AsyncExitStack() as others:
+            watch = await others.enter_async_context(watch_server(iut, instance))
+            agent = await others.enter_async_context(play_agent(iut, instance))
+            await _add_robots(iut, instance, others, PLAYERS - 1)
+            instance.narrow = True
+            slow = await stack.enter_async_context(iut.connect(instance, channel="monitor"))
+            what = "another monitor stops reading"
+            enough = watch.session.size + HELD
+            with slow.stop_reading():
+                for _ in range(FULLS):
+                    # This monitor requests the full graph, and the server sends it to all monitors.
+                    await watch.session.send(expressions("(reqfullstate)"))
+                    if not await watch.session.wait_for(*STATES) or watch.session.size > enough:
+                        break
+                await watch.check_obeyed(what)
+                await check_served(agent, what)
+        # The slow monitor stays connected, because a server can drop what is left for a client that
+        # leaves. A server that gives up the monitor can leave the last message incomplete.
         slow.judge.reset(slow.role.name)
         late, left = View(), slow.countdown("response")
-        # The slow monitor stays connected, because a server can drop what is left for a client that
-        # leaves.
         while late.clock < watch.view.clock and (
             message := await slow.wait_for(*STATES, within=left)
         ):

@@ -60,6 +60,8 @@ async def test_case_of_play_modes(iut: Iut) -> None:
             )
             for text in wrong:
                 await watch.command(f"(playMode {text})")
+            async with watch.blaming_errors():
+                await watch.state()
             stayed = await watch.is_still_false(
                 lambda view, wanted=wanted: view.play_mode in wanted,  # type: ignore[misc]
                 2 * watch.session.seconds("quiet"),
@@ -258,7 +260,8 @@ async def test_answer_to_get_ack(iut: Iut) -> None:
     async with watch_server(iut) as watch:
         await watch.command("(time 1)(getAck first)")
         await watch.command("((time 2)(getAck second_cookie))")
-        await watch.check_obeyed("getAck", "robustness.unknown-commands")
+        async with watch.blaming_errors():
+            await watch.check_obeyed("getAck", "robustness.unknown-commands")
         await watch.session.wait_for("Ack")
         await watch.check_obeyed("getAck")
         if not any(message.name == "Ack" for message in watch.session.received):

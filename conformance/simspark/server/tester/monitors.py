@@ -34,6 +34,7 @@ _SHOWN = 2  # periods of states; in this time a state shows a play mode
 
 KEEPS_SENDING = "monitors.keeps-sending"
 COMMANDS = "monitors.commands"
+ERRORS_SILENT = "trainer.errors-silent"
 
 _scores = itertools.cycle(range(31, 69, 2))
 """Scores that no test sets for other reasons, and neither their successors.
@@ -124,6 +125,19 @@ class Watch:
     async def state(self) -> Message:
         """Return the next state."""
         return await self.wait_until(lambda _: True, "come", requirement=KEEPS_SENDING)
+
+    @contextlib.asynccontextmanager
+    async def blaming_errors(self) -> AsyncIterator[None]:
+        """Blame wrong commands before this block if the states end in the block.
+
+        The server must still be connected: the requirement ERRORS_SILENT does not describe a crash.
+        """
+        try:
+            yield
+        except Violation as wrong:
+            if wrong.requirement == KEEPS_SENDING and not self.session.ended:
+                wrong.requirement = ERRORS_SILENT
+            raise
 
     async def wait_for_states(self, count: int) -> None:
         """Wait for `count` more states."""

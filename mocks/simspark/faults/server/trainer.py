@@ -8,7 +8,7 @@ from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.faults.server.bases import for_all
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.server import Server
-from mocks.steps import alter, before, delay, die, instead, noted, since, skip, then
+from mocks.steps import alter, before, delay, die, instead, noted, put, since, skip, then
 
 EXPONENT = re.compile(r"[-+.0-9]+[eE][-+0-9]+")
 
@@ -59,6 +59,11 @@ FAULTS["trainer.errors-silent"] = {
         "Answers a command that it cannot execute.",
         NOTES_TRAINER,
         instead("complain", _answer_error, HEARING),
+    ),
+    "states-end-at-errors": Subtle(
+        "Sends no more states after a command that it cannot execute.",
+        then("complain", put("erred", True)),
+        skip("tell_monitors", noted("erred")),
     ),
     "unknown-words-returned": Subtle(
         "Answers an unknown command, but no other wrong command.",
