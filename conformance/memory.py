@@ -14,10 +14,10 @@ _PERIOD = 0.01  # seconds between two samples; a process needs longer to fill a 
 
 @contextlib.asynccontextmanager
 async def memory_growth(session: Session) -> AsyncIterator[Callable[[], int]]:
-    """Yield a function that returns the growth of the peak memory in bytes since the beginning.
+    """Yield a function that returns the growth of the peak memory in bytes.
 
-    The memory is sampled in the block, because the system forgets it when the process exits. The
-    growth is 0 if the memory is unknown.
+    The growth counts from the beginning of the block, and is 0 if the memory is unknown. The memory
+    is sampled, because the system forgets the memory of a process that exits.
     """
     process = session.instance.process
     before = greatest = _peak(process)

@@ -41,7 +41,7 @@ HIGH_BITS = (24, 31)  # bit numbers of a length, which readers with a signed or 
 
 
 def message_beyond_bit(bit: int, inside: bytes) -> bytes:
-    """Return the beginning of a message whose length has only one of the high bits set.
+    """Return the beginning of a message whose length has only one high bit set.
 
     A reader that ignores the bit, or drops a negative length, sees ``inside`` as a message.
     """

@@ -283,7 +283,7 @@ async def test_segmentation(iut: Iut, cut: Segmentation) -> None:
 @requirement("http.segmentation")
 @lasting
 async def test_pauses_inside_answers(iut: Iut) -> None:
-    """Answers that pause inside the header and inside the body mean the same as whole answers."""
+    """Answers with pauses inside the header and the body mean the same as whole answers."""
 
     async def answer(asked: Exchange, value: Any) -> None:
         await asked.answer(value, split_at([30, -3]), pause=PAUSE)

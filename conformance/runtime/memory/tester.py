@@ -173,7 +173,7 @@ class Tester:
         return answer, waits
 
     async def check_answered_alone(self, operation: str, arguments: Mapping[str, Any]) -> None:
-        """Raise Violation if an operation without an answer is not answered by a new IUT either.
+        """Raise Violation if a new IUT does not answer an operation either.
 
         The new IUT runs the operation on a new buffer, while nobody else uses that buffer. The
         violation is of the requirement that describes the operation.
@@ -199,7 +199,7 @@ class Tester:
     async def answers(self, operation: str, arguments: Mapping[str, Any]) -> bool:
         """Return True if an operation is answered, on a new buffer and with other arguments."""
         if "buffer" in arguments:
-            type_ = arguments.get("type")
+            type_ = str(arguments.get("type"))
             buffer = await self.valid_buffer(type_ if type_ in self.catalog else ARM)
             arguments = {**arguments, **buffer.arguments}
         asked = asyncio.ensure_future(self.session.operate(operation, **arguments))
