@@ -7,15 +7,17 @@ from collections.abc import AsyncIterator, Iterable
 import pytest
 
 from conformance import generation
-from conformance.cases import compared, each_of, explore, requirement
+from conformance.cases import compared, each_of, explore, lasting, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
+from conformance.session import Session
 from conformance.simspark import malformed, strategies
 from conformance.simspark.codec import STATES, encode, frame
 from conformance.simspark.server.tester.agents import (
     check_served,
     check_turns,
+    create,
     perceptors,
     play_agent,
 )
@@ -126,6 +128,41 @@ async def test_a_monitor_that_does_not_read(iut: Iut, statement: str) -> None:
     The slow monitor gets complete messages or is disconnected.
     """
     await judge_one_session(iut, "unread", _play_without_reading, fails="robustness.slow-monitor")
+
+
+@requirement("robustness.slow-monitor")
+@lasting
+async def test_an_agent_that_does_not_read(iut: Iut) -> None:
+    """While an agent does not read, others are served.
+
+    Another agent, which reads, shows how many bytes the server has written for each of them.
+    """
+    async with (
+        iut.instance() as instance,
+        watch_server(iut, instance) as watch,
+        play_agent(iut, instance) as agent,
+    ):
+        instance.narrow = True
+        async with iut.connect(instance, channel="agent") as slow:
+            await create(iut, slow)
+            with slow.stop_reading():
+                await _check_served_beside(iut, agent, "another agent stops reading")
+                await watch.check_obeyed("an agent stopped reading")
+
+
+async def _check_served_beside(iut: Iut, agent: Session, what: str) -> None:
+    """Check that an agent is served until the server has written `HELD` / 2 bytes for another.
+
+    Raises NotExercised if that takes longer than --max-wait.
+    """
+    began, before, limit = agent.now, agent.size, iut.configuration.max_wait
+    while (came := agent.size - before) < HELD / 2:
+        await check_served(agent, what)
+        if (passed := agent.now - began) > 1 and HELD / 2 * passed > limit * max(came, 1):
+            raise NotExercised(
+                f"the perceptors of an agent take longer than --max-wait {limit:g} to fill the "
+                "buffers of the operating system"
+            )
 
 
 async def _check_scores(watch: Watch, data: bytes, left: int, right: int, how: str) -> None:

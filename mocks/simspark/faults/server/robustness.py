@@ -132,6 +132,10 @@ FAULTS["robustness.slow-monitor"] = {
         "Runs no cycle while a monitor has unread data.",
         skip("cycle", lambda server: any(monitor.stream.is_behind for monitor in server.monitors)),
     ),
+    "unread-agents-stop-all": Subtle(
+        "Runs no cycle while an agent has unread data.",
+        skip("cycle", lambda server: any(agent.stream.is_behind for agent in server.agents)),
+    ),
 }
 
 FAULTS["monitors.keeps-sending"] = {
