@@ -41,6 +41,17 @@ async def test_clamped_wherever_the_bounds_are(iut: Iut) -> None:
                     (await buffer.look()).check_fields({f"read.params.{param.name}": stored})
 
 
+@requirement("catalog.ignored-keys")
+async def test_bounds_of_a_boolean(iut: Iut) -> None:
+    """Bounds of a sensed boolean are ignored: true is stored, although both bounds are 0."""
+    async with memory_tester(iut, "ignored.yaml") as tester:
+        buffer = await tester.connect("camera")
+        for value in (True, False, True):
+            only = {"flash": value}
+            await tester.check_operation("set_data", **buffer.arguments, values=only)
+            (await buffer.look()).check_fields({"read.params.flash": value})
+
+
 @requirement("catalog.no-limit")
 async def test_data_of_more_than_16(iut: Iut) -> None:
     """Without a device_id, the seventeenth and the last parameter can be set."""

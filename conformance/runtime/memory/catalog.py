@@ -8,7 +8,7 @@ times in a test run.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
+from math import ceil, floor, inf
 from typing import Any
 
 from conformance import untrusted_files
@@ -62,10 +62,11 @@ class Parameter:
         """
         if self.kind not in (INTEGER, REAL) or self.count is not None:
             return value
-        bound = max(self.lower, min(self.upper, value))
-        if bound == value:
+        if self.lower <= value <= self.upper or value != value:
             return value
-        return int(bound) if self.kind == INTEGER else bound
+        if self.kind == REAL:
+            return max(self.lower, min(self.upper, value))
+        return ceil(self.lower) if value < self.lower else floor(self.upper)
 
 
 @dataclass(frozen=True)

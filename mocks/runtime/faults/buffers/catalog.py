@@ -89,6 +89,13 @@ ANY["catalog.clamp-warning"] = {
     ),
 }
 
+
+def _clamped_boolean(_: Asked, param: Parameter, value: Any, warnings: list[str]) -> Any:
+    if param.type == "bool" and isinstance(value, bool):
+        value = bool(min(max(value, param.lower), param.upper))
+    return param, value, warnings
+
+
 FAULTS = Table(Asked)
 
 FAULTS["catalog.yaml"] = {
@@ -234,6 +241,11 @@ FAULTS["catalog.no-limit"] = {
 }
 
 FAULTS["catalog.ignored-keys"] = {
+    "booleans-clamped": Subtle(
+        "Clamps a boolean to its bounds.",
+        alter("clamp", _clamped_boolean),
+        roles=("buffer-owner", "buffer-consumer"),
+    ),
     "delay-makes-smart": Fault(
         "Treats every peripheral with a delay as a Smart Device.",
         lay_out(lambda of: of if of.delay is None else replace(of, device_id=of.device_id or 0)),
