@@ -171,13 +171,14 @@ async def test_get_read_clears(iut: Iut) -> None:
 
 @requirement("set-read.sets")
 async def test_set_read(iut: Iut) -> None:
-    """set_read sets the bits of the given parameters."""
+    """set_read sets the bits of the given parameters, also if they are set already."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for names in (["angle"], ["light", "speed"], ["ticks", "touched", "temperature"]):
             await buffer.put({"control.read": 0})
-            await tester.check_operation("set_read", **buffer.arguments, params=names)
-            (await buffer.look()).check_fields({"control.read": buffer.bits(names)})
+            for _ in range(2):
+                await tester.check_operation("set_read", **buffer.arguments, params=names)
+                (await buffer.look()).check_fields({"control.read": buffer.bits(names)})
 
 
 @requirement("set-data.values")

@@ -38,6 +38,11 @@ def _with_read(messages: Messages) -> Messages:
     return messages if read else [{"message": "DEV_READ", "params": []}, *messages]
 
 
+def _add_bits(owner: Owner, buffer: Buffer, bitmap: str, names: list[str]) -> None:
+    added = buffer[f"control.{bitmap}"] + owner.bits(buffer.peripheral, names)
+    buffer[f"control.{bitmap}"] = added & 0xFFFF
+
+
 FAULTS = Table(Owner)
 
 FAULTS["get-read.names"] = {
@@ -62,6 +67,10 @@ FAULTS["get-read.clears"] = {
 FAULTS["set-read.sets"] = {
     "set-read-does-nothing": Fault(
         "Sets no bits in the Read bitmap.", alter("set_read", lambda _, buffer, names: (buffer, []))
+    ),
+    "read-bits-added": Subtle(
+        "Adds the bits to the Read bitmap as a number, so a bit that is set carries.",
+        instead("mark", _add_bits, lambda _, buffer, bitmap, names: bitmap == "read"),
     ),
     "first-read-bit-only": Subtle(
         "Sets only the bit of the first parameter.",
