@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.cases import check
@@ -95,17 +95,35 @@ async def check_clears(iut: Iut, operation: str) -> None:
         )
 
 
-async def check_answers_whole(iut: Iut, operation: str, block: str) -> None:
+def _result(result: Any) -> Any:
+    return result
+
+
+async def check_answers_whole(
+    iut: Iut,
+    operation: str,
+    block: str,
+    about: str = "",
+    values_of: Callable[[Any], Any] = _result,
+) -> None:
     """Check a thousand reads while another process writes: no value is incomplete or lost.
 
-    An operation that clears the bits of new values must have answered these values.
+    An operation that clears the bits of new values must have answered these values. ``about`` is
+    the requirement about the values, by default that of the operation. ``values_of`` returns the
+    values in a result.
     """
+    of = operation.removeprefix("get_")
+    bitmap = f"control.{block if of == operation else of}"
     names = ["angle", "track", "grip", "light"]
     async with memory_tester(iut) as tester:
         buffer = await tester.valid_buffer("arm")
-        bits, bitmap = buffer.bits(names), f"control.{operation.removeprefix('get_')}"
-        await check_alone(tester, buffer, operation, _values_of_step(STEPS))
-        await buffer.put({bitmap: 0})
+        bits = buffer.bits(names)
+        if of == operation:
+            await tester.require_no_cycles(buffer)
+            await tester.require(operation, **buffer.arguments)
+        else:
+            await check_alone(tester, buffer, operation, _values_of_step(STEPS))
+        await buffer.put({bitmap: 0, "control.read": 0})
         cleared: list[int] = []
         answered: list[Answer] = []
         taking = asyncio.create_task(run_often(tester, buffer, operation, _PLAINLY, answered))
@@ -123,13 +141,13 @@ async def check_answers_whole(iut: Iut, operation: str, block: str) -> None:
                 buffer.poke({bitmap: bits})
             await asyncio.sleep(0)
         await taking
-        taken = [answer.result for answer in answered if answer.ok and answer.result]
+        taken = [values_of(a.result) for a in answered if a.ok and values_of(a.result)]
         tester.session.note(
             "contention", None, written=number, cleared=len(cleared), taken=len(taken)
         )
         require_success(operation, answered)
         for result in taken:
-            _check_whole(operation, names, result)
+            _check_whole(operation, names, result, about or f"{operation.replace('_', '-')}.values")
         # A float need not be written with all digits.
         came = {round(result["angle"] * STEPS) for result in taken}
         lost = [n for n in cleared if n not in came]
@@ -183,14 +201,17 @@ def _values_of_step(number: int) -> dict[str, Any]:
     return {"angle": step, "track": [step, step, step], "grip": odd, "light": odd}
 
 
-def _check_whole(operation: str, names: list[str], result: Any) -> None:
-    """Raise Violation if an answer mixes values that were written at different times."""
+def _check_whole(operation: str, names: list[str], result: Any, about: str) -> None:
+    """Raise Violation if an answer mixes values that were written at different times.
+
+    The violation is of ``about`` if a value is missing.
+    """
     missing = [n for n in names if not isinstance(result, dict) or n not in result]
     if missing:
         raise Violation(
             f"the operation '{operation}' to answer {', '.join(names)} together",
             f"it answered {str(result)[:200]}",
-            f"{operation.replace('_', '-')}.values",
+            about,
         )
     torn = any(value != result["angle"] for value in result["track"])
     if torn or result["grip"] != result["light"]:

@@ -199,6 +199,11 @@ FAULTS["operations.atomic"] = {
         "Reads all values at once, and clears the bitmap a moment later.",
         instead("values", _read_and_clear_later),
     ),
+    "cycle-clears-later": Subtle(
+        "Reads all values at once in a cycle, and clears the Write bitmap a moment later.",
+        note_during("cycle", "cycling"),
+        instead("values", _read_and_clear_later, noted("cycling")),
+    ),
     "clears-read-later": Subtle(
         "Clears the Read bitmap a moment after it has read it.",
         instead("get_read", _take_and_clear_later),
