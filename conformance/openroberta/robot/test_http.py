@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import PAUSE, check, lasting, requirement
+from conformance.cases import PAUSE, check, compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import (
     Spelling,
@@ -281,14 +281,25 @@ async def test_segmentation(iut: Iut, cut: Segmentation) -> None:
 
 
 @requirement("http.segmentation")
+@pytest.mark.parametrize("place", [30, -3], ids=["inside-the-header", "inside-the-body"])
 @lasting
-async def test_pauses_inside_answers(iut: Iut) -> None:
-    """Answers with pauses inside the header and the body mean the same as whole answers."""
+async def test_pause_inside_answers(iut: Iut, place: int) -> None:
+    """Answers to pushes, and programs, mean the same with a pause inside."""
 
-    async def answer(asked: Exchange, value: Any) -> None:
-        await asked.answer(value, split_at([30, -3]), pause=PAUSE)
+    async def play(place: int) -> None:
+        async def answer(asked: Exchange, value: Any) -> None:
+            if asked.name == "Register":
+                await asked.answer(value)
+            elif place:
+                await asked.answer(value, split_at([place]), pause=PAUSE)
+            else:
+                await asked.session.until_closed(PAUSE)
+                await asked.answer(value)
 
-    await conversation(iut, answer)
+        await conversation(iut, answer)
+
+    # A robot that gives up its requests early also gives up whole answers that come late.
+    await compared(iut, play, place, 0, "push.patient")
 
 
 @requirement("http.json")

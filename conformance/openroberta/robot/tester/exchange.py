@@ -94,7 +94,7 @@ class Exchange:
     ) -> None:
         """Send a response; then keep or close the connection as the robot requested.
 
-        `pause` is the time in seconds after each piece.
+        `pause` is the time in seconds between two pieces.
         """
         early = self._mark_answered()
         if value["status"] == 200:
@@ -117,10 +117,11 @@ class Exchange:
     ) -> None:
         decoder, before = Decoder(), len(self.session.sent)
         self._given = next((f.name for f in [*decoder.feed(data), *decoder.end()] if f.name), "")
-        for piece in segmentation(data) if segmentation and pause else [data]:
-            await self.session.send_bytes(piece, segmentation=None if pause else segmentation)
-            if pause:
-                await self.session.until_closed(pause)
+        first, *others = segmentation(data) if segmentation and pause else [data]
+        await self.session.send_bytes(first, segmentation=None if pause else segmentation)
+        for piece in others:
+            await self.session.until_closed(pause)
+            await self.session.send_bytes(piece)
         self._was_unsent = len(self.session.sent) == before
 
     async def end(self) -> None:
