@@ -158,7 +158,8 @@ async def _check_served_beside(iut: Iut, agent: Session, what: str) -> None:
     began, before, limit = agent.now, agent.size, iut.configuration.max_wait
     while (came := agent.size - before) < HELD / 2:
         await check_served(agent, what)
-        if (passed := agent.now - began) > 1 and HELD / 2 * passed > limit * max(came, 1):
+        passed = agent.now - began
+        if passed > limit / 4 and HELD / 2 * passed > limit * max(came, 1):
             raise NotExercised(
                 f"the perceptors of an agent take longer than --max-wait {limit:g} to fill the "
                 "buffers of the operating system"
