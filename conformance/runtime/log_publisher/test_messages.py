@@ -128,7 +128,7 @@ async def test_extra_is_a_map(iut: Iut) -> None:
 @requirement("log.event")
 async def test_texts(iut: Iut) -> None:
     """Any text arrives unchanged: long, empty, with several lines, with format characters."""
-    texts = [(text, {}) for text in TEXTS]
+    texts: list[tuple[str, dict[str, Any]]] = [(text, {}) for text in TEXTS]
     # Context does not replace placeholders.
     texts += [(text, {"key": "value"}) for text in PLACEHOLDERS]
     async with open_publisher(iut) as publisher:
