@@ -80,21 +80,6 @@ async def test_clamped_wherever_the_bounds_are(iut: Iut) -> None:
     await _check_clamped(iut, "bounds.yaml")
 
 
-@requirement("catalog.clamped")
-async def test_clamped_to_an_integer(iut: Iut) -> None:
-    """An integer beyond bounds that are no integers becomes an integer within the bounds."""
-    async with memory_tester(iut, "fractions.yaml") as tester:
-        buffer = await tester.make("gearbox")
-        for value in (-1, 1, 2, 8, 99, 5):
-            await set_value(buffer, "gear", value)
-            stored = int((await buffer.look())["write.params.gear"])
-            check(
-                2.5 <= stored <= 7.5,
-                f"an integer between 2.5 and 7.5 after gear = {value}",
-                f"it is {stored}",
-            )
-
-
 @requirement("catalog.yaml")
 async def test_bounds_in_other_forms(iut: Iut) -> None:
     """Bounds can have signs, exponents and zero fractions; an infinite bound is no bound."""

@@ -8,7 +8,7 @@ times in a test run.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, floor, inf
+from math import inf
 from typing import Any
 
 from conformance import untrusted_files
@@ -62,11 +62,10 @@ class Parameter:
         """
         if self.kind not in (INTEGER, REAL) or self.count is not None:
             return value
-        if self.lower <= value <= self.upper or value != value:
+        bound = max(self.lower, min(self.upper, value))
+        if bound == value:
             return value
-        if self.kind == REAL:
-            return max(self.lower, min(self.upper, value))
-        return ceil(self.lower) if value < self.lower else floor(self.upper)
+        return int(bound) if self.kind == INTEGER else bound
 
 
 @dataclass(frozen=True)

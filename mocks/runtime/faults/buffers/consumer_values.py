@@ -4,7 +4,7 @@ import ctypes
 import struct
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf, isfinite
+from math import inf
 from typing import Any
 
 from conformance.runtime.memory.catalog import INTEGER, REAL, Parameter
@@ -155,12 +155,6 @@ async def _set_if_new(usual: Any, consumer: Consumer, buffer: Buffer, name: str,
     return await usual(consumer, buffer, name, new)
 
 
-def _whole_bounds(param: Parameter) -> Parameter:
-    if param.kind != INTEGER or not isfinite(param.lower) or not isfinite(param.upper):
-        return param
-    return replace(param, lower=float(int(param.lower)), upper=float(int(param.upper)))
-
-
 FAULTS = Table(Consumer)
 
 FAULTS["get-value.value"] = {
@@ -191,9 +185,6 @@ FAULTS["catalog.clamped"] = {
     "unclamped": Fault(
         "Stores values beyond a bound, except for the parameter power.",
         _clamped(lambda param, value, clamped, _: clamped if param.name == "power" else value),
-    ),
-    "bounds-cut-to-integers": Subtle(
-        "Drops the fraction of a bound of an integer, so 2.5 becomes 2.", bound(_whole_bounds)
     ),
     "integers-unclamped": Subtle(
         "Clamps only floats; integers wrap around.",
