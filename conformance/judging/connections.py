@@ -48,6 +48,7 @@ class Connections:
         self.times: Counter[tuple[str, str, str]] = Counter()
         """The number of times that each role made each violation on ended connections."""
         self._fragment = fragment
+        self._gaps: list[Event] = []
         self._running = running
         self._conversation = conversation
         self._conversations: dict[Any, Any] = {}
@@ -67,6 +68,7 @@ class Connections:
         if event.event == LEFT_OUT:
             # The omitted messages can have begun a connection, and can matter to other oracles.
             self._fragment = True
+            self._gaps.append(event)
             for connection, judge in self._judges.items():
                 judge.resume(cut=event.is_gap_of(connection))
             return [], []
@@ -118,6 +120,9 @@ class Connections:
             self._tally.session(self._place_of(instance, event.connection)),
         )
         self._judges[event.connection] = judge
+        if any(gap.is_gap_of(event.connection) for gap in self._gaps):
+            # The connection began within the gap.
+            judge.resume(cut=True)
         return judge
 
     def _place_of(self, instance: Any, connection: int | None) -> str:

@@ -249,6 +249,17 @@ def test_what_is_wrong_late_in_a_long_session_is_kept(
     assert any(step.marks for step in steps)
 
 
+def test_a_connection_that_begins_within_a_gap_can_have_another_protocol() -> None:
+    """The bytes of an upgraded connection are no HTTP."""
+    text = bytes.fromhex("81850000000068656c6c6f")
+    gap = captures.Event(0.1, None, event="left out", details={"connections": [1]})
+    frame = captures.Event(0.2, "robot", text, connection=1)
+    capture = Capture("openroberta", "cut", "recorded", (), (gap, frame), {})
+    assert judge_capture(LAB, capture, ["robot"]).findings == []
+    alone = dataclasses.replace(capture, events=(frame,))
+    assert [found.requirement for found in judge_capture(LAB, alone, ["robot"]).findings]
+
+
 def test_a_gap_in_one_connection_leaves_the_others_whole(tmp_path: Path) -> None:
     """Other connections are decoded, and a partial message after a gap is no finding."""
     header = {"capture": 1, "protocol": "vexide", "title": "cut", "origin": "recorded"}
