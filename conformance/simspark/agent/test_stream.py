@@ -12,7 +12,7 @@ from conformance.simspark import malformed
 from conformance.simspark.agent.tester import bytes_of, connect_agent, send_groups_singly
 from conformance.simspark.tester import expressions, require_reported
 
-_BURST = 70  # groups in one write; more than a small queue of messages has room for
+_BURST = 40  # groups in one write; more than a small queue of messages has room for
 
 
 @requirement("frame.segmentation")
