@@ -120,7 +120,7 @@ class Connections:
             self._tally.session(self._place_of(instance, event.connection)),
         )
         self._judges[event.connection] = judge
-        if any(gap.is_gap_of(event.connection) for gap in self._gaps):
+        if not begins and any(gap.is_gap_of(event.connection) for gap in self._gaps):
             # The connection began within the gap.
             judge.resume(cut=True)
         return judge

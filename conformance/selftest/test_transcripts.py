@@ -260,6 +260,15 @@ def test_a_connection_that_begins_within_a_gap_can_have_another_protocol() -> No
     assert [found.requirement for found in judge_capture(LAB, alone, ["robot"]).findings]
 
 
+def test_a_connection_that_begins_after_a_gap_is_judged() -> None:
+    """A gap that names no connections is one of all earlier connections only."""
+    gap = captures.Event(0.1, None, event="left out")
+    begun = captures.Event(0.2, None, event="connected", connection=1, details={"transport": "tcp"})
+    wrong = captures.Event(0.3, "robot", bytes.fromhex("8185"), connection=1)
+    capture = Capture("openroberta", "cut", "recorded", (), (gap, begun, wrong), {})
+    assert [found.requirement for found in judge_capture(LAB, capture, ["robot"]).findings]
+
+
 def test_a_gap_in_one_connection_leaves_the_others_whole(tmp_path: Path) -> None:
     """Other connections are decoded, and a partial message after a gap is no finding."""
     header = {"capture": 1, "protocol": "vexide", "title": "cut", "origin": "recorded"}
