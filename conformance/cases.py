@@ -2,9 +2,10 @@
 
 import asyncio
 import concurrent.futures
+import contextlib
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import hypothesis
@@ -54,6 +55,19 @@ def absent(message: Message | None, expected: str) -> None:
     """Raise Violation if there is a message; ``expected`` says what should have happened."""
     if message is not None:
         raise Violation(expected, f"{message.name} came", event=message.event)
+
+
+@contextlib.contextmanager
+def blaming(requirement: str | None) -> Iterator[None]:
+    """Blame a requirement for a violation in the block that names none.
+
+    None means the requirement that the test decides.
+    """
+    try:
+        yield
+    except Violation as violation:
+        violation.requirement = violation.requirement or requirement
+        raise
 
 
 async def send_with_pause(session: Session, data: bytes, at: int) -> None:

@@ -25,11 +25,7 @@ def apply(
     stale: list[dict[str, str]] = []
     for name, known in claims.items():
         entry = next((entry for entry in requirements if entry["id"] == name), None)
-        failed = [
-            result
-            for result in results
-            if result["requirement"] == name and result["verdict"] in VIOLATIONS
-        ]
+        failed = _failed_tests(name, results)
         texts = [result["detail"] for result in failed]
         texts += [finding["message"] for finding in findings if finding["requirement"] == name]
         why = _apply_claim(entry, known, today, [result["id"] for result in failed], texts)
@@ -58,18 +54,24 @@ def write(report: Mapping[str, Any], file: Path) -> int:
     """
     day = report["started"][:10]
     lines = ["[known-failures]"]
-    entries = [e for e in report["requirements"] if e["verdict"] in ("fail", "warn")]
+    entries = [e for e in report["requirements"] if e["verdict"] in VIOLATIONS]
     for entry in entries:
-        tests = [
-            test["id"]
-            for test in report["tests"]
-            if test["requirement"] == entry["id"] and test["verdict"] in ("fail", "warn")
-        ]
+        tests = [test["id"] for test in _failed_tests(entry["id"], report["tests"])]
         members = f'reason = "known since {day}", tests = {json.dumps(tests)}'
         # JSON escapes line breaks in output of the IUT, which would end the comment.
         lines += [f"# {json.dumps(entry['reason'])[:300]}", f'"{entry["id"]}" = {{ {members} }}']
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return len(entries)
+
+
+def _failed_tests(
+    requirement: str, results: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    return [
+        result
+        for result in results
+        if result["requirement"] == requirement and result["verdict"] in VIOLATIONS
+    ]
 
 
 def _apply_claim(

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from math import inf
 from typing import Any
 
+from conformance.cases import blaming
 from conformance.harness.deadlines import in_time
 from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
@@ -73,11 +74,8 @@ async def judge_one_session(
     """
 
     async def find() -> tuple[tuple[Session, ...], str | None]:
-        try:
+        with blaming(fails):
             early = await play(iut)
-        except Violation as none:
-            none.requirement = none.requirement or fails
-            raise
         return tuple(iut.sessions), early
 
     sessions, early = await iut.cached(name, find)

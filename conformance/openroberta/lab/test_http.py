@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from conformance.cases import PAUSE, check, compared, lasting, requirement
+from conformance.cases import check, compared, lasting, requirement, send_with_pause
 from conformance.iut import Iut
 from conformance.openroberta import message_names
 from conformance.openroberta.codec import Spelling, chunks, encode, title_case, with_a_blank
@@ -257,11 +257,10 @@ async def test_pause_inside_a_request(iut: Iut, place: int) -> None:
             value = tester.request("POST", message_names.PUSHCMD, {}, robot.object("register"))
             session, data = await tester.connection(), encode(value)
             exchange = Exchange(session, "Register")
-            cut = place % len(data) if pauses else 0
-            if cut:
-                await session.send_bytes(data[:cut])
-                await session.until_closed(PAUSE)
-            await session.send_bytes(data[cut:])
+            if pauses:
+                await send_with_pause(session, data, place)
+            else:
+                await session.send_bytes(data)
             await exchange.assert_held("a registration with a pause inside to be held")
             if await tester.offers("pair"):
                 await robot.linked_by(exchange, None)

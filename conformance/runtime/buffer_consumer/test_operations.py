@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from conformance.cases import check, lasting, requirement
+from conformance.cases import blaming, check, lasting, requirement
 from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import (
@@ -28,7 +28,6 @@ from conformance.runtime.memory.operations import Operation, offered_operations,
 from conformance.runtime.memory.samples import fill_values, sample
 from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.runtime.memory.write import Writing, check_writes_whole, write
-from conformance.verdicts import Violation
 
 WRITING = Writing(
     "set_value",
@@ -93,21 +92,14 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
         for valid in (1, 0):
             await buffer.put({"valid": valid})
             for operation in known:
-                try:
+                with blaming(None if valid else "operations.validity"):
                     await run(tester, buffer, operation)
-                except Violation as ended:
-                    if not valid:
-                        ended.requirement = ended.requirement or "operations.validity"
-                    raise
                 await buffer.look()
             odd = [("get_value", arguments) for arguments in wrong]
             odd += [("set_value", {"value": 1, **arguments}) for arguments in (*values, *wrong)]
             for name, arguments in odd:
-                try:
+                with blaming("robustness.odd-operations"):
                     await tester.ask(name, **buffer.arguments, **arguments)
-                except Violation as ended:
-                    ended.requirement = ended.requirement or "robustness.odd-operations"
-                    raise
                 await buffer.look()
             await tester.ask("list")
             await buffer.look()

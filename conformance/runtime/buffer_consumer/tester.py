@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from conformance.cases import blaming
 from conformance.harness import memory
 from conformance.harness.upper_tester import Answer
 from conformance.runtime.memory.answers import is_same_answer
@@ -29,11 +30,8 @@ async def set_value(
 
     `about` is the violated requirement (None: the requirement under test).
     """
-    try:
+    with blaming(about):
         answer = await buffer.tester.ask("set_value", **buffer.arguments, param=name, value=value)
-    except Violation as unanswered:
-        unanswered.requirement = unanswered.requirement or about
-        raise
     if not answer.ok:
         buffer.check_kept()
         expected = f"set_value of {name} = {value!r} to succeed"

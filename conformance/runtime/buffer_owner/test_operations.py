@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from conformance.cases import lasting, requirement
+from conformance.cases import blaming, lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_owner.tester import (
     OPERATIONS,
@@ -23,9 +23,8 @@ from conformance.runtime.memory.hold_mutex import (
 from conformance.runtime.memory.operations import Operation, offered_operations, run, run_again
 from conformance.runtime.memory.read_and_clear import check_answers_whole, check_loses_no_bit
 from conformance.runtime.memory.samples import fill_values, other_sample
-from conformance.runtime.memory.tester import Tester, memory_tester, new_uid
+from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.runtime.memory.write import Writing, check_writes_whole, write
-from conformance.verdicts import Violation
 
 
 @requirement("operations.mutex")
@@ -86,12 +85,8 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
             await buffer.fill()
             await buffer.put({"valid": valid})
             for operation in known:
-                try:
+                with blaming(None if valid else "operations.validity"):
                     await run(tester, buffer, operation)
-                except Violation as ended:
-                    if not valid:
-                        ended.requirement = ended.requirement or "operations.validity"
-                    raise
                 await buffer.put({"valid": valid})
 
 
@@ -106,27 +101,20 @@ WRONG: dict[str, dict[str, Any]] = {
 async def test_mutex_is_free_after_failures(iut: Iut) -> None:
     """After an operation that fails the mutex is free."""
     async with memory_tester(iut) as tester:
-        try:
-            await _check_free_after_failures(tester)
-        except Violation as unanswered:
-            # A locked mutex has its own requirement in the violation.
-            unanswered.requirement = unanswered.requirement or "robustness.odd-operations"
-            raise
-
-
-async def _check_free_after_failures(tester: Tester) -> None:
-    buffer = await tester.connect("arm")
-    for name, arguments in WRONG.items():
-        await tester.ask(name, **buffer.arguments, **arguments)
-        await buffer.look()
-    for values in ({"speed": "fast"}, {"track": [1, 2]}, {"trim": [1, 2, 3, 4, 5]}):
-        await tester.ask("set_data", **buffer.arguments, values=values)
-        await buffer.look()
-    panel = await tester.connect("panel")
-    for operation in OPERATIONS:
-        # A panel has no control block, which most operations need.
-        await tester.ask(operation.name, **operation.on(panel))
-        await panel.look()
+        # A locked mutex has its own requirement in the violation.
+        with blaming("robustness.odd-operations"):
+            buffer = await tester.connect("arm")
+            for name, arguments in WRONG.items():
+                await tester.ask(name, **buffer.arguments, **arguments)
+                await buffer.look()
+            for values in ({"speed": "fast"}, {"track": [1, 2]}, {"trim": [1, 2, 3, 4, 5]}):
+                await tester.ask("set_data", **buffer.arguments, values=values)
+                await buffer.look()
+            panel = await tester.connect("panel")
+            for operation in OPERATIONS:
+                # A panel has no control block, which most operations need.
+                await tester.ask(operation.name, **operation.on(panel))
+                await panel.look()
 
 
 @requirement("operations.validity")

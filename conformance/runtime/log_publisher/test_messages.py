@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from conformance.cases import check, lasting, requirement
+from conformance.cases import blaming, check, lasting, requirement
 from conformance.definitions.keywords import short_json
 from conformance.iut import Iut
 from conformance.runtime.log_publisher.tester import (
@@ -325,14 +325,11 @@ async def test_context_values(iut: Iut) -> None:
 async def _check_context(iut: Iut, context: Sequence[Mapping[str, Any]]) -> None:
     async with open_publisher(iut) as publisher:
         for number, extra in enumerate(context):
-            try:
+            # The message has to be published with any context.
+            with blaming("log.each-once"):
                 message = await log_and_expect(
                     publisher, f"step {number}", extra=extra, level="error"
                 )
-            except Violation as missing:
-                # The message has to be published with any context.
-                missing.requirement = missing.requirement or "log.each-once"
-                raise
             found = message.value.get("extra")
             values = found if isinstance(found, dict) else {}
             # The report contains only the wrong values, which can be few among many.

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import absent, check, requirement
+from conformance.cases import absent, blaming, check, requirement
 from conformance.definitions.keywords import equal, short_json
 from conformance.iut import Iut
 from conformance.runtime.numbers import is_same
@@ -44,11 +44,8 @@ async def test_form(iut: Iut) -> None:
 
 async def _wait_for_outcome(caller: Caller, call: Call) -> None:
     """Wait until a call has ended with any outcome."""
-    try:
+    with blaming("rpc.success"):
         await caller.outcome(call)
-    except Violation as waits:
-        waits.requirement = waits.requirement or "rpc.success"
-        raise
 
 
 @requirement("rpc.request-id")
