@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 
+from conformance.cases import check
 from conformance.harness.process import Process
 from conformance.session import Session
 
-GIBIBYTE = 1 << 30
+_GIBIBYTE = 1 << 30
 _GROWING = 16 << 20  # bytes; memory that grows by at least this much is still being allocated
 _PERIOD = 0.01  # seconds between two samples; a process needs longer to fill a gibibyte
 
@@ -49,9 +50,18 @@ async def final_growth(session: Session, growth: Callable[[], int]) -> int:
     while True:
         await session.until_closed(session.seconds("quiet"))
         now = growth()
-        if now >= GIBIBYTE or now - latest < _GROWING or session.now > deadline:
+        if now >= _GIBIBYTE or now - latest < _GROWING or session.now > deadline:
             return now
         latest = now
+
+
+def check_growth(taken: int) -> None:
+    """Raise Violation if the process took a gibibyte of memory or more."""
+    check(
+        taken < _GIBIBYTE,
+        "less than 1 GiB of further memory",
+        f"the process took {taken >> 20} MiB more",
+    )
 
 
 def _peak(process: Process | None) -> int:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from conformance.cases import check, compared
 from conformance.iut import Iut
-from conformance.memory import GIBIBYTE, final_growth, memory_growth
+from conformance.memory import check_growth, final_growth, memory_growth
 from conformance.session import Session
 from conformance.simspark.codec import LENGTH, frame
 from conformance.verdicts import Inconclusive, Violation
@@ -77,15 +77,6 @@ async def can_refuse(session: Session, size: int) -> AsyncIterator[None]:
         raise Inconclusive(closed) from wrong
 
 
-def check_memory(taken: int) -> None:
-    """Raise Violation if the process took a gibibyte of memory or more."""
-    check(
-        taken < GIBIBYTE,
-        "less than 1024 MiB of further memory",
-        f"the process took {taken >> 20} MiB",
-    )
-
-
 class Tester(Protocol):
     """Interface of the server that the suite plays against a client."""
 
@@ -137,7 +128,7 @@ async def check_outlived(session: Session, data: bytes, then: bytes, what: str) 
             await session.send_bytes(some)
             await session.until_closed(session.seconds("quiet") / 2)
         await session.assert_alive(what)
-        check_memory(await final_growth(session, growth))
+        check_growth(await final_growth(session, growth))
     await session.finish()
     await session.until_closed(session.seconds("quiet"))
     await session.assert_alive(f"{what}, and the end of the connection")
