@@ -177,6 +177,16 @@ class Link:
             with contextlib.suppress(OSError):
                 self._tcp.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
 
+    async def visit(self, data: bytes, within: float) -> None:
+        """Write these bytes, finish, and close when the peer does, or after ``within`` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self.write(data)
+                self.finish()
+                while await self.read():
+                    pass
+        await self.close()
+
     async def close(self) -> None:
         """Close both directions and discard unwritten bytes."""
         # A pipe's transport that is already closed has no event loop any more, and fails here.

@@ -257,13 +257,7 @@ async def test_no_storm(iut: Iut) -> None:
             except (TimeoutError, Unreachable):
                 break
             count += 1
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(deadline):
-                    await link.write(b"".join(map(encode, farewell)))
-                    link.finish()
-                    while await link.read():
-                        pass
-            await link.close()
+            await link.visit(b"".join(map(encode, farewell)), deadline - loop.time())
         check(
             count <= _STORM,
             f"at most {_STORM} new connections within {_WITHIN:g} s",

@@ -318,13 +318,7 @@ async def test_very_many_clients(iut: Iut, they: str) -> None:
             except Unreachable:
                 break
             number += 1
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(iut.seconds("quiet")):
-                    await link.write(VISITS[they])
-                    link.finish()
-                    while await link.read():
-                        pass
-            await link.close()
+            await link.visit(VISITS[they], iut.seconds("quiet"))
         async with _next(iut, instance, f"{number} other clients, which {they.replace('-', ' ')}"):
             pass
 
