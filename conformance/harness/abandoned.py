@@ -23,7 +23,7 @@ _AGE = 60.0  # seconds after which a folder without a lock belongs to no living 
 _PREFIX = "conformance-run-"
 _JOURNAL = "journal"
 _MAX_SIZE = 16 * 1024 * 1024  # bytes of a journal that are read; an entry has 50
-_KILL_TIME = 1.0  # seconds within which a killed process ends
+_KILL_TIME = 10.0  # seconds within which killed processes end
 _PROCESS, _OBJECT = "process", "object"
 
 _journal: int | None = None
@@ -120,14 +120,13 @@ def _clean_up(journal: Path) -> None:
         kind, _, name = line.partition(" ")
         if kind in noted and name and "/" not in name and not name.startswith("."):
             noted[kind].add(name)
-    mapped, killed = set(noted[_OBJECT]), _find_marked(noted[_PROCESS])
-    for pid in killed:
-        mapped |= objects_of(pid)
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-    # A killed process has its objects until the system has ended it.
-    until = time.monotonic() + _KILL_TIME
-    while any(map(objects_of, killed)) and time.monotonic() < until:
+    mapped, until = set(noted[_OBJECT]), time.monotonic() + _KILL_TIME
+    # A process can fork before it is killed, and keeps its objects until the system has ended it.
+    while (found := _find_marked(noted[_PROCESS])) and time.monotonic() < until:
+        for pid in found:
+            mapped |= objects_of(pid)
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         time.sleep(0.01)
     remove_unused(mapped)
 
