@@ -240,23 +240,23 @@ async def wait_for_all_pongs(session: Session, numbers: list[int], after: str = 
     missing = Counter(numbers)
     looked_at = 0
     while True:
-        for message in session.received[looked_at:]:
-            if message.name == "Pong" and missing[number := message.value["number"]]:
-                missing[number] -= 1
-        looked_at = len(session.received)
-        if not any(missing.values()):
-            return
-        if _has_all_pongs(session) or _has_too_many_pongs(session):
-            break
+        # A read can bring many pongs; the next wait returns each of them.
+        if new := session.received[looked_at:]:
+            looked_at += len(new)
+            missing -= Counter(each.value["number"] for each in new if each.name == "Pong")
+            if not missing:
+                return
+            if _has_all_pongs(session) or _has_too_many_pongs(session):
+                break
         if not await session.wait_for("Pong", within=session.countdown("response", "response")):
             break
-    none, sent = +missing, sent_pings(session)
+    sent = sent_pings(session)
     came = Counter(each.value["number"] for each in session.received if each.name == "Pong")
     # A ping that was answered with another number was answered.
     wrong = came.total() >= sent.total() and bool(came - sent)
-    text = ", ".join(f"{number:#x}" for number in list(none)[:4])
+    text = ", ".join(f"{number:#x}" for number in list(missing)[:4])
     raise Violation(
         f"a pong for each of {len(numbers)} pings{after}",
-        f"received none for {sum(none.values())} of them: {text}",
+        f"received none for {missing.total()} of them: {text}",
         "pong.number" if wrong else None,
     )
