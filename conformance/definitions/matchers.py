@@ -35,34 +35,21 @@ class Fitting:
             for keyword, limit in schema.items()
             if (part := self._part(keyword, limit, schema)) is not None
         ]
+        if "type" in schema or not RULES.keys().isdisjoint(schema):
+            return _by_type(schema, tuple(parts))
         if len(parts) == 1:
             return parts[0]
         return partial(_every, tuple(parts))
 
     def _part(self, keyword: str, limit: Any, schema: Any) -> Fits | None:
-        """Return the function of one keyword; None if the keyword demands nothing."""
-        if keyword not in RESTRICTING:
+        """Return the function of one keyword; None if it demands nothing, or is for `_by_type`."""
+        if keyword not in RESTRICTING or keyword == "type" or keyword in RULES:
             return None
-        if keyword in RULES:
-            kind, holds, _ = RULES[keyword]
-            of_kind = KINDS[kind]
-            return lambda value, marks: not of_kind(value) or holds(limit, value)
         make = getattr(self, f"_{keyword.lstrip('$').replace('-', '_')}", None)
         if make is None:
             raise Unknown(keyword)
         fits: Fits | None = make(limit, schema)
         return fits
-
-    def _type(self, types: Any, schema: Any) -> Fits:
-        kinds = [KINDS[name] for name in ([types] if isinstance(types, str) else types)]
-        if len(kinds) == 1:
-            (only,) = kinds
-            return lambda value, marks: only(value)
-        if len(kinds) == 2:
-            # A generator would take longer, and a long curve has 100,000 such numbers.
-            one, other = kinds
-            return lambda value, marks: one(value) or other(value)
-        return lambda value, marks: any(kind(value) for kind in kinds)
 
     def _x_requirement(self, requirement: Any, schema: Any) -> Fits | None:
         def fits(value: Any, marks: set[str]) -> bool:
@@ -161,6 +148,42 @@ class Fitting:
             return True
 
         return fits
+
+
+def _by_type(schema: Any, parts: tuple[Fits, ...]) -> Fits:
+    """Return the function of a schema with a type or with rules for values of one type.
+
+    A long curve has 100,000 numbers, so that the parts for each type are selected only once.
+    """
+    names = schema.get("type", [*KINDS])
+    allowed = [names] if isinstance(names, str) else names
+    parts_by_type: dict[type, tuple[Fits, ...]] = {}
+
+    def select(value: Any) -> tuple[Fits, ...]:
+        if not any(KINDS[name](value) for name in allowed):
+            return (_never,)
+        rules = (
+            partial(_rule, holds, schema[keyword])
+            for keyword, (kind, holds, _) in RULES.items()
+            if keyword in schema and KINDS[kind](value)
+        )
+        return (*rules, *parts)
+
+    def fits(value: Any, marks: set[str]) -> bool:
+        selected = parts_by_type.get(type(value))
+        if selected is None:
+            selected = parts_by_type[type(value)] = select(value)
+        return _every(selected, value, marks)
+
+    return fits
+
+
+def _rule(holds: Callable[[Any, Any], bool], limit: Any, value: Any, marks: set[str]) -> bool:
+    return holds(limit, value)
+
+
+def _never(value: Any, marks: set[str]) -> bool:
+    return False
 
 
 def _every(parts: tuple[Fits, ...], value: Any, marks: set[str]) -> bool:
