@@ -281,7 +281,7 @@ VARIANTS["run.asks-once"] = {
 VARIANTS["robustness.unknown-command"] = {
     "registers-after-the-unknown": Variant(
         "Registers again after an unknown command, as after an unreadable answer.",
-        returning("command", lambda command: command if command in COMMANDS else "abort"),
+        returning("command", lambda command: command if command in {"", *COMMANDS} else "abort"),
     ),
 }
 
