@@ -8,7 +8,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -162,68 +162,54 @@ class Isolation:
         Returns the culprit with the trials, and the sessions that another message ended.
         ``subject`` is the result of the test whose session was reduced.
         """
-        mask = frozenset({culprit.label})
         if culprit.label in self._testbed.role.hooks:
             return _during_operation(culprit, met, subject)
         sent = [pair for pair in met if any(s.label == culprit.label for s in pair[0].steps)]
-        cheapest: dict[str, _Met] = {}
-        # Sorted by id, because times and the messages before a crash differ from run to run.
-        for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].id)):
-            for name in affected_requirements(pair[1], culprit.way):
-                cheapest.setdefault(name, pair)
-        maskable = culprit.label not in (*CONNECTION_STEPS, NOISE, PART) and len(cheapest) > 1
-        again: dict[str, Result] = {}
-        if maskable:
-            chosen = {pair[1].id: pair[0] for pair in cheapest.values()}
-            masked = await asyncio.gather(
-                *(self._run_masked(each, mask) for each in chosen.values())
-            )
-            again = dict(zip(chosen, masked, strict=True))
-        trials = []
-        others: set[str] = set()
-        for name, (_, result) in cheapest.items():
-            trial = _trial(name, result, again.get(result.id), culprit.way)
-            if trial is None and result is subject:
-                # Both the culprit and another message end this session.
-                trial = Trial(name, result.id, TrialResult.STANDS)
-            if trial is None:
-                others.add(name)
-            else:
-                trials.append(trial)
+        chosen = _one_for_each_requirement(sent, culprit.way, subject)
+        again = await self._run_without(culprit.label, chosen)
+        tried = (
+            _trial(name, result, again.get(result.id), culprit.way, result is subject)
+            for name, (_, result) in chosen.items()
+        )
+        trials = await self._ended_by(culprit.label, [*filter(None, tried)], chosen, subject)
+        trials = _blame(trials, culprit.label, self._testbed, chosen, subject)
+        others = chosen.keys() - {each.requirement for each in trials}
+        kept = [
+            pair
+            for pair in sent
+            if not others.issuperset(affected_requirements(pair[1], culprit.way))
+        ]
+        tests = tuple(dict.fromkeys(pair[1].id for pair in kept))
+        rest = [pair for pair in met if pair not in kept]
+        return replace(culprit, tests=tests, trials=tuple(trials)), rest
+
+    async def _run_without(self, label: str, chosen: Mapping[str, _Met]) -> dict[str, Result]:
+        """Run the tests of these sessions without the culprit; return the results by test.
+
+        There are no results if the culprit cannot be left out, or if only one requirement is
+        affected.
+        """
+        if label in (*CONNECTION_STEPS, NOISE, PART) or len(chosen) < 2:
+            return {}
+        sessions = {result.id: ended for ended, result in chosen.values()}
+        masked = await asyncio.gather(
+            *(self._run_masked(each, frozenset({label})) for each in sessions.values())
+        )
+        return dict(zip(sessions, masked, strict=True))
+
+    async def _ended_by(
+        self, label: str, trials: Sequence[Trial], chosen: Mapping[str, _Met], subject: Result
+    ) -> list[Trial]:
+        """Return the trials without those of sessions that another message ended."""
         # Several requirements can have the same test.
         unsure = {
-            each.test: cheapest[each.requirement][0]
+            each.test: chosen[each.requirement][0]
             for each in trials
             if each.test != subject.id and each.shown in (TrialResult.STANDS, TrialResult.UNDECIDED)
         }
-        ends = await asyncio.gather(
-            *(self._ends_with(each, culprit.label) for each in unsure.values())
-        )
+        ends = await asyncio.gather(*(self._ends_with(each, label) for each in unsure.values()))
         spared = {test for test, end in zip(unsure, ends, strict=True) if not end}
-        others |= {each.requirement for each in trials if each.test in spared}
-        trials = [each for each in trials if each.test not in spared]
-        concluded = {
-            name
-            for name, (_, result) in cheapest.items()
-            if any(not each.judged and each.requirement == name for each in result.evidence)
-        }
-        stands = _requirement_of_end(trials, culprit.label, self._testbed, concluded, subject)
-        trials = [
-            replace(each, shown=TrialResult.STANDS) if each.requirement == stands else each
-            for each in trials
-        ]
-        if culprit.label == CONNECT:
-            # The other tests need a further connection, too.
-            trials = [
-                each if each.requirement == stands else replace(each, shown=TrialResult.UNDECIDED)
-                for each in trials
-            ]
-        own = [
-            pair for pair in sent if not set(affected_requirements(pair[1], culprit.way)) <= others
-        ]
-        tests = tuple(dict.fromkeys(pair[1].id for pair in own))
-        rest = [pair for pair in met if pair not in own]
-        return replace(culprit, tests=tests, trials=tuple(trials)), rest
+        return [each for each in trials if each.test not in spared]
 
     async def _ends_with(self, ended: EndedSession, label: str) -> bool:
         """True if the session has ended once the last message with this label was sent."""
@@ -261,19 +247,36 @@ def _during_operation(
     return replace(culprit, tests=tests, trials=tuple(trials.values())), rest
 
 
+def _one_for_each_requirement(
+    sent: Sequence[_Met], way: tuple[str, str], subject: Result
+) -> dict[str, _Met]:
+    """Return a session for each requirement that this way of ending affects.
+
+    The reduced session comes first, then the order of ids: times and the messages before a crash
+    differ from run to run.
+    """
+    chosen: dict[str, _Met] = {}
+    for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].id)):
+        for name in affected_requirements(pair[1], way):
+            chosen.setdefault(name, pair)
+    return chosen
+
+
 def _trial(
-    requirement: str, result: Result, again: Result | None, way: tuple[str, str]
+    requirement: str, result: Result, again: Result | None, way: tuple[str, str], reduced: bool
 ) -> Trial | None:
     """Return the result of a masked run for a requirement.
 
-    Returns None if the session ends in the same way. ``again`` is the result of the masked run, or
-    None if the culprit cannot be left out.
+    Returns None if another message also ends the session in this way. ``again`` is the result of
+    the masked run, or None if there was none. If the session was ``reduced``, the culprit is known
+    to end it.
     """
+    stands = Trial(requirement, result.id, TrialResult.STANDS)
     if again is None:
-        return Trial(requirement, result.id, TrialResult.STANDS)
+        return stands
     facts = [each for each in again.evidence if each.is_against and each.requirement == requirement]
     if any(each.end and each.end.way == way for each in again.evidence):
-        return None
+        return stands if reduced else None
     content = next((each for each in facts if each.kind is Kind.VIOLATION), None)
     if content:
         return Trial(
@@ -287,6 +290,30 @@ def _trial(
     if again.verdict is Verdict.PASS and not facts:
         return Trial(requirement, result.id, TrialResult.CONSEQUENCE, "", again.reproduce)
     return Trial(requirement, result.id, TrialResult.UNDECIDED, again.detail, again.reproduce)
+
+
+def _blame(
+    trials: Sequence[Trial],
+    culprit: str,
+    testbed: Testbed,
+    chosen: Mapping[str, _Met],
+    subject: Result,
+) -> list[Trial]:
+    """Return the trials, of which one stands for the requirement that the end violates."""
+    concluded = {
+        name
+        for name, (_, result) in chosen.items()
+        if any(not each.judged and each.requirement == name for each in result.evidence)
+    }
+    blamed = _requirement_of_end(trials, culprit, testbed, concluded, subject)
+
+    def shown(trial: Trial) -> TrialResult:
+        if trial.requirement == blamed:
+            return TrialResult.STANDS
+        # The other tests need a further connection, too.
+        return TrialResult.UNDECIDED if culprit == CONNECT else trial.shown
+
+    return [replace(each, shown=shown(each)) for each in trials]
 
 
 def _requirement_of_end(
