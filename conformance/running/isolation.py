@@ -90,16 +90,19 @@ class Isolation:
             culprits.append(culprit)
         return culprits
 
-    def _rank(self, met: _Met) -> tuple[bool, int, str]:
-        """The order in which sessions are reduced: those that affect a must, then short ones.
+    def _rank(self, met: _Met) -> tuple[bool, bool, int, str]:
+        """The order in which sessions are reduced.
 
-        The bit length makes the order repeatable: the number of steps varies from run to run.
+        Sessions that affect a must come first, then those that affect the requirement of their
+        test, then short ones. The bit length makes the order repeatable: the number of steps varies
+        from run to run.
         """
         ended, result = met
         affected = affected_requirements(result, ended.end.way)
         requirements = self._testbed.configuration.protocol.requirements
         levels = {requirements[name].level for name in affected if name in requirements}
-        return "must" not in levels, len(ended.steps).bit_length(), result.id
+        is_other = result.requirement not in affected
+        return "must" not in levels, is_other, len(ended.steps).bit_length(), result.id
 
     # Replays
 
@@ -334,6 +337,7 @@ def _requirement_of_end(
       comes first: its session was reduced.
     - A requirement whose test needs the culprit comes first.
     - A requirement that a test ``concluded`` comes before one that only the judge found.
+    - The requirement of the ``subject`` comes first.
     - Prerequisites of the others come first, then the order of the specification.
     """
     protocol, role = testbed.configuration.protocol, testbed.role
@@ -353,6 +357,7 @@ def _requirement_of_end(
             name != handled,
             name in proven,
             name not in concluded,
+            name != subject.requirement,
             -dependent,
             ids.index(name) if entry else len(ids),
         )

@@ -441,6 +441,24 @@ def test_the_requirement_that_handles_the_culprit_stands() -> None:
     assert [t.requirement for t in found.trials if t.shown is TrialResult.STANDS] == [kind.handled]
 
 
+@pytest.mark.parametrize(("reduced", "longer"), [(MIDDLE, OTHER), (OTHER, MIDDLE)])
+def test_the_requirement_of_the_reduced_session_stands(reduced: str, longer: str) -> None:
+    """Neither requirement is about the handling of the culprit.
+
+    A session that affects only the requirement of another test is not reduced, even if it is the
+    shortest.
+    """
+    runs = {(name, "Touch"): result(name, MIDDLE, other(Kind.UNDECIDED)) for name in "abc"}
+    foreign = result("a", TOP, replace(ended(longer, DEATH, "Ready"), judged=True))
+    [found] = isolated(
+        Simulated(lambda sent: "Touch" in sent, runs),
+        (foreign, session("a", "Touch")),
+        (met("b", reduced), session("b", "x", "Touch")),
+        (met("c", longer), session("c", "x", "x", "x", "Touch")),
+    )
+    assert [t.requirement for t in found.trials if t.shown is TrialResult.STANDS] == [reduced]
+
+
 def test_a_connection_that_ends_sessions_excuses_other_tests() -> None:
     """No masked run is possible: each of these tests needs a further connection."""
     experiments = Simulated(lambda sent: CONNECT in sent)

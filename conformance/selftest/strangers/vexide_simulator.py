@@ -75,6 +75,8 @@ class Session:
         self.started = True
         if PROGRAM in OUTPUT:
             self.serial(OUTPUT[PROGRAM])
+        if "die-run" in SWITCHES and PROGRAM in RUN_TIMES:
+            raise NotImplementedError("time of the program")
         if PROGRAM in ("drive", "demo"):
             self.drive()
         if PROGRAM in RUN_TIMES:
