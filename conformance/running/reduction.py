@@ -387,8 +387,7 @@ class Reduction:
         if not context or not await self._is_enough([*before, culprit]):
             before = [*before, *await self._needed_steps(before, context, culprit)]
         smallest = [*before, culprit]
-        if not (self._subject.end.crashed or self._is_in_ended_connection(smallest)):
-            # The IUT ends the connection although our side does nothing there.
+        if self._ends_without_us(smallest):
             return ()
         if not (await self._does_end(smallest) and await self._does_end(smallest)):
             return ()
@@ -404,8 +403,15 @@ class Reduction:
         self.latest = latest
         return smallest
 
-    def _is_in_ended_connection(self, steps: Sequence[Step]) -> bool:
-        return any(step.connection == self._subject.connection for step in steps)
+    def _ends_without_us(self, steps: Sequence[Step]) -> bool:
+        """True if the IUT ends the connection although our side does nothing there.
+
+        A process that crashes or exits before the connection begins does not end the connection.
+        """
+        number = self._subject.connection
+        if self._subject.end.crashed or number >= len(self.latest):
+            return False
+        return all(step.connection != number for step in steps)
 
     async def _shortest_prefix(self, steps: Sequence[Step], continues: int) -> int:
         """The length of the shortest prefix that ends the session.
