@@ -33,7 +33,7 @@ async def excuse_end(iut: Iut, session: Session) -> AsyncIterator[None]:
         yield
     except Violation as wrong:
         another = wrong.session is not None and wrong.session is not session
-        if wrong.event is not None or another or not session.ended or session.crash:
+        if wrong.event is not None or another or not session.closed_by_iut or session.crash:
             raise
         wrong.shown_in(session)
         await _raise_if_hindered(iut, session, iut.testbed.timeouts.crowding.lost() - before)
