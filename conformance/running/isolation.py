@@ -302,7 +302,7 @@ def _blame(
     chosen: Mapping[str, _Met],
     subject: Result,
 ) -> list[Trial]:
-    """Return the trials, of which one stands for the requirement that the end violates."""
+    """Return the trials; that of the requirement that the end violates gets the result STANDS."""
     concluded = {
         name
         for name, (_, result) in chosen.items()
