@@ -13,7 +13,7 @@ clock. Rules for this module:
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -33,7 +33,6 @@ class Call(StrEnum):
     UNUSED = "not used yet"
     OPEN = "not answered yet"
     ANSWERED = "answered"
-    CONFUSED = "used again before it was answered"
 
 
 CALL = Course(
@@ -46,11 +45,7 @@ CALL = Course(
             ),
         },
         Call.OPEN: {
-            (CLIENT, REQUEST): Violates(
-                "rpc.ids-differ",
-                "expected a new id; received request {id} while {id} was unanswered",
-                Call.CONFUSED,
-            ),
+            (CLIENT, REQUEST): Call.OPEN,
             (SERVER, RESPONSE): Call.ANSWERED,
         },
         Call.ANSWERED: {
@@ -59,7 +54,6 @@ CALL = Course(
                 "rpc.each-answered", "expected one response to request {id}; received another one"
             ),
         },
-        Call.CONFUSED: {},
     },
 )
 COURSES = (CALL,)
@@ -91,17 +85,19 @@ _TEXTS: dict[str, Callable[[Any], list[Any]]] = {
 
 @dataclass
 class _Called:
-    """A request without a response.
+    """The latest request of an id without a response.
 
     ``after`` counts the responses that were sent before it. ``what`` contains its procedure and
     arguments. ``passed`` counts later answered calls with equal procedure and arguments. Only calls
     after a further response count, because a server can answer simultaneous calls in any order.
+    ``again`` counts earlier requests of the same id without a response.
     """
 
     walk: Walk
     after: int
     what: list[Any]
     passed: int = 0
+    again: int = 0
 
 
 class Conversation:
@@ -246,12 +242,20 @@ class Oracle:
         self._lenient |= any(type(key) is not str for key in _keys(value[3]))
         if self._open:
             self.exercised.add("rpc.ids-differ")
-        again = self._open.get(number)
+        again = self._open.pop(number, None)
         walk = again.walk if again else self._answered.pop(number, Walk(CALL))
+        earlier = again.again + 1 if again else 0
         # The oldest requests are forgotten, and their responses cannot be judged.
         self._lenient |= len(self._open) >= MAX_ENTRIES
-        self._open[number] = _Called(walk, self._answers, value[2:])
+        self._open[number] = _Called(walk, self._answers, value[2:], again=earlier)
         yield from walk.step(CLIENT, REQUEST, id=str(number))
+        if again:
+            # A call that has timed out no longer waits, and its id is free again.
+            text = (
+                f"expected a new id; received request {number} while {number} was unanswered; "
+                "the earlier call can have timed out"
+            )
+            yield Finding("rpc.ids-differ", text, inconclusive=True)
 
     def _notification(self, value: Any) -> Iterator[Finding]:
         self._lenient |= not is_notification(value)
@@ -270,8 +274,13 @@ class Oracle:
             yield from self._stray(number, wrong)
         if walk.state is Call.ANSWERED and number in self._open:
             self._answers += 1
-            self._passes(self._open.pop(number))
-            self._answered[number] = walk
+            call = self._open.pop(number)
+            self._passes(call)
+            if call.again:
+                still_open = Walk(CALL, Call.OPEN)
+                self._open[number] = replace(call, walk=still_open, again=call.again - 1)
+            else:
+                self._answered[number] = walk
             if not self._open:
                 # No strange id can have been meant for a request.
                 for strange in self._unclear[: self._notified]:

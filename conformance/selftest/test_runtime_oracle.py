@@ -72,3 +72,17 @@ def test_a_strange_id_is_judged_once_the_open_request_is_answered() -> None:
     assert finding.message.endswith("the id 0")
     [finding] = oracle.message("rpc-server", "Response", [1, 9, None, []])
     assert finding.requirement == "rpc.response-id"
+
+
+def test_an_id_that_is_used_again_can_be_the_id_of_a_call_that_has_timed_out() -> None:
+    """The recorded bytes do not show if the earlier call still waits. Both requests need answers."""
+    for answers, missing in ((2, 0), (1, 1)):
+        oracle = Oracle()
+        assert not list(oracle.message("rpc-client", "Request", [0, 1, "echo", []]))
+        [again] = oracle.message("rpc-client", "Request", [0, 1, "echo", []])
+        assert (again.requirement, again.inconclusive) == ("rpc.ids-differ", True)
+        for _ in range(answers):
+            assert not list(oracle.message("rpc-server", "Response", [1, 1, None, []]))
+        assert len(list(oracle.closed("rpc-server"))) == missing
+    [more] = oracle.message("rpc-server", "Response", [1, 2, None, []])
+    assert more.requirement == "rpc.response-id"

@@ -23,9 +23,8 @@ def outcome(running: asyncio.Task[Answer]) -> str:
     return f"; the operation failed: {short_json(answer.error)}"
 
 
-Waiting = dict[tuple[Session, int], int | None]
-"""By connection and id: the event after which the id can be used again, or None while it is in use.
-"""
+Waiting = dict[tuple[Session, int], int | asyncio.Task[Answer]]
+"""By connection and id: the event after which the id can be used again, or the waiting operation."""
 
 
 class Call:

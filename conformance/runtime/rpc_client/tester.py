@@ -68,10 +68,10 @@ class Caller(Connections):
         if self._own(message) or name not in self._latest:
             return not self._own(message)
         session, before = self._latest[name]
-        answered = self._ids[session, before.value[1]]
+        use = self._ids[session, before.value[1]]
         # A client can send waiting calls again after it has reconnected.
         again = not any(each is message for each in session.received)
-        waited = answered is None or (not again and message.event < answered)
+        waited = not isinstance(use, int) or (not again and message.event < use)
         late = again or message.at - before.at > session.seconds("quiet") / 2
         return not (waited and late and self._came[name] == self._called[name])
 
@@ -154,7 +154,7 @@ class Caller(Connections):
         self._memory[_OPERATED] = True
         if self._method(message) in self._notified:
             raise self._unexpected_request(message, to)
-        self._count(message)
+        await self._count(message, running)
         return message
 
     async def _take_turns(
@@ -214,8 +214,12 @@ class Caller(Connections):
             within = self.session.seconds("response")
             return bool((await asyncio.wait({call.running}, timeout=within))[0])
 
-    def _count(self, message: Message) -> None:
-        """Record the id of a request. Raises Violation if the id cannot be used for a response."""
+    async def _count(self, message: Message, running: asyncio.Task[Answer] | None) -> None:
+        """Record the id of a request, and the operation that waits for the response.
+
+        Raises Violation if the id cannot be used for a response. An operation that has ended, for
+        example after the client's own timeout, does not use its id any more.
+        """
         number = message.value[1] if len(message.value) > 1 else None
         if type(number) is not int or not 0 <= number < IDS:
             expected, came = (
@@ -223,14 +227,17 @@ class Caller(Connections):
                 short_json(message.value),
             )
             raise Violation(expected, f"received {came}", "rpc.request-id", message.event)
-        since = self._ids.get((self.session, number), -1)
-        if since is None or message.event < since:
+        use = self._ids.get((self.session, number), -1)
+        if not isinstance(use, int):
+            # The end of an operation and the next request arrive on different streams.
+            await asyncio.wait({use}, timeout=self.session.seconds("quiet"))
+        if message.event < use if isinstance(use, int) else not use.done():
             came = f"received {short_json(message.value)} while {number} was unanswered"
             raise Violation(
                 "an id that no waiting call uses", came, "rpc.ids-differ", message.event
             )
-        self._ids[self.session, number] = None
         name = self._method(message)
+        self._ids[self.session, number] = running or self._running[-1]
         self._came[name] += 1
         self._latest[name] = self.session, message
         if self._came[name] > self._called[name]:
@@ -275,7 +282,7 @@ class Caller(Connections):
                 message = await coming
             except Violation as missing:
                 raise NotExercised(alone.format(len(requests))) from missing
-            self._count(message)
+            await self._count(message, running.get(self._method(message)))
             requests[self._method(message)] = self.session, message
         for method in methods:
             if method not in requests:
