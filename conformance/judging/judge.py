@@ -20,10 +20,10 @@ class Finding:
     """A violation of a requirement, and the event of the transcript that shows the violation.
 
     ``path`` leads to the wrong member of the decoded message, if the member is known.
-    ``inconclusive``: the session does not decide if this is a violation. For example, a message that
-    is missing at the end of the session can have been late. ``earlier``: the fault is in the sender's previous
-    known message, and is visible only now. If the sender has sent no known message before, the
-    fault is in its first one.
+    ``inconclusive``: the session does not decide if this is a violation. For example, a message
+    that is missing at the end of the session can have been late. ``earlier``: the fault is in the
+    sender's previous known message, and is visible only now. If the sender has sent no known
+    message before, the fault is in its first one.
     """
 
     requirement: str

@@ -75,7 +75,7 @@ def test_a_strange_id_is_judged_once_the_open_request_is_answered() -> None:
 
 
 def test_an_id_that_is_used_again_can_be_the_id_of_a_call_that_has_timed_out() -> None:
-    """The recorded bytes do not show if the earlier call still waits. Both requests need answers."""
+    """Bytes do not show if the earlier call still waits. Both requests need answers."""
     for answers, missing in ((2, 0), (1, 1)):
         oracle = Oracle()
         assert not list(oracle.message("rpc-client", "Request", [0, 1, "echo", []]))

@@ -3,9 +3,11 @@
 import tempfile
 from pathlib import Path
 
-from conformance.cases import check, requirement
+from conformance.cases import check, explore, requirement
 from conformance.iut import Iut
 from conformance.runtime.both import PLAIN
+from conformance.runtime.both.drawn_catalog import ACCEPTED, open_with_drawn
+from conformance.runtime.memory import strategies
 from conformance.runtime.memory.layout import BITMAPS, SHORT, UID_BYTES
 from conformance.runtime.memory.layout_checks import check_widths
 from conformance.runtime.memory.tester import ROBOT, Tester, catalogs, memory_tester
@@ -60,6 +62,14 @@ async def test_styles_of_yaml(iut: Iut) -> None:
         path = Path(folder) / "crlf.yaml"
         path.write_bytes((catalogs() / "styles.yaml").read_bytes().replace(b"\n", b"\r\n"))
         await check_understood(iut, path, "catalog.yaml")
+
+
+@requirement(ACCEPTED)
+@explore(text=strategies.catalogs())
+async def test_any_catalog(iut: Iut, text: str) -> None:
+    """No valid catalog is refused."""
+    async with open_with_drawn(iut, text):
+        pass
 
 
 @requirement("catalog.yaml-flow")

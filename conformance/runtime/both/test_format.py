@@ -1,12 +1,9 @@
 """Tests of layouts: fields do not overlap, with any catalog."""
 
-import tempfile
-from pathlib import Path
-
 from conformance.cases import explore, requirement
 from conformance.iut import Iut
+from conformance.runtime.both.drawn_catalog import open_with_drawn
 from conformance.runtime.memory import strategies
-from conformance.runtime.memory.catalog import load
 from conformance.runtime.memory.tester import memory_tester
 
 
@@ -22,12 +19,6 @@ async def test_fields_apart(iut: Iut) -> None:
 @explore(text=strategies.catalogs())
 async def test_any_catalog(iut: Iut, text: str) -> None:
     """With any valid catalog, fields do not overlap and every parameter has its fields."""
-    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        path = Path(folder) / "catalog.yaml"
-        path.write_text(text, encoding="utf-8")
-        async with memory_tester(iut, None) as tester:
-            tester.catalog = load(text)
-            tester.session.note("catalog file", None, content=text)
-            await tester.check_operation("catalog", path=str(path))
-            for type_ in tester.catalog:
-                await tester.layout(type_)
+    async with open_with_drawn(iut, text) as tester:
+        for type_ in tester.catalog:
+            await tester.layout(type_)

@@ -24,7 +24,7 @@ def outcome(running: asyncio.Task[Answer]) -> str:
 
 
 Waiting = dict[tuple[Session, int], int | asyncio.Task[Answer]]
-"""By connection and id: the event after which the id can be used again, or the waiting operation."""
+"""By connection and id: the event after which the id can be used again, or its operation."""
 
 
 class Call:

@@ -29,6 +29,10 @@ def _refuse_text(why: str, part: bytes) -> Change:
     return before("read_catalog", fail(CatalogError, why), lambda _, text: part in text)
 
 
+def _has_odd_name(peripheral: Peripheral) -> bool:
+    return re.fullmatch("[a-z-]+", peripheral.name) is None
+
+
 def _has_type_first(_: Asked, text: bytes) -> bool:
     peripherals = yaml.safe_load(text).values()
     return any(next(iter(param)) == "type" for of in peripherals for param in of.get("params", []))
@@ -110,6 +114,10 @@ FAULTS["catalog.yaml"] = {
     "line-feeds-alone": Subtle(
         "Refuses a catalog whose lines end with carriage return and line feed.",
         _refuse_text("there is no such type", b"\r"),
+    ),
+    "names-of-letters": Subtle(
+        "Refuses a peripheral whose name has a digit or an underscore.",
+        refuse_catalog("a name has letters and hyphens", _has_odd_name),
     ),
     "bounds-of-their-type": Subtle(
         "Ignores a bound that is written as a float for an integer parameter.",
