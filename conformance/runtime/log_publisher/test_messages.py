@@ -403,11 +403,23 @@ async def test_last_words(iut: Iut) -> None:
         raise NotExercised("needs a program with a stream, which ends with its standard input")
     async with open_publisher(iut) as publisher:
         await log_and_expect(publisher, "before")
-        await log(publisher, "last words")
+        await log(publisher, "last words", alone=True)
         await shut_down(publisher.session)
         if len(publisher.sessions) > 1:
             raise NotExercised("needs a publisher that sends all messages on one connection")
         await expect_published(publisher, "last words")
+
+
+@requirement("log.at-once")
+async def test_without_another_message(iut: Iut) -> None:
+    """A message is sent although no other message follows."""
+    async with open_publisher(iut) as publisher:
+        # A message that does not come after others either is lost, not late.
+        about = None if publisher.filling else "log.each-once"
+        await log_and_expect(publisher, "with others")
+        for number in range(2):
+            await log(publisher, f"alone {number}", alone=True)
+            await expect_published(publisher, f"alone {number}", requirement=about)
 
 
 @requirement("log.order")

@@ -15,6 +15,8 @@ from conformance.verdicts import Violation
 from conformance.wire import Message
 
 _NOTICE = 0.1  # seconds between two messages that check for the subscription
+_MAX_FILLING = 40  # messages that make a publisher with a buffer send; 160 kB
+_FILLING = "x" * 4000  # context of such a message; as long as a small buffer
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 LOGGER = "runtime.conformance.test"
@@ -22,15 +24,53 @@ LOGGER = "runtime.conformance.test"
 _PROMPT = {"level": "critical", "event": "conformance prompt", "logger": LOGGER, "extra": {}}
 
 
+class Publisher(Connections):
+    """The connections of a publisher.
+
+    ``filling`` is the number of further messages after which a message is sent. The specification
+    does not say when, so a publisher can collect messages.
+    """
+
+    filling = 0
+
+
 @contextlib.asynccontextmanager
-async def open_publisher(iut: Iut) -> AsyncIterator[Connections]:
-    """Open the connections of a publisher, after it has noticed its subscriber."""
+async def open_publisher(iut: Iut, operated: bool = True) -> AsyncIterator[Publisher]:
+    """Open the connections of a publisher, after it has noticed its subscriber.
+
+    If the publisher is ``operated``, the first session finds out if it collects messages.
+    """
     async with open_operated(iut, connect_or_prompt(iut, "log", **_PROMPT)) as session:
         if iut.transport == "zmq":
             await _wait_for_subscription(session)
-        connections = Connections(session)
-        async with connections.accepting(iut):
-            yield connections
+        publisher = Publisher(session)
+        async with publisher.accepting(iut):
+            if operated:
+                publisher.filling = await iut.cached("filling", lambda: _find_filling(publisher))
+            yield publisher
+
+
+async def _find_filling(publisher: Publisher) -> int:
+    """Return the number of further messages after which a message is sent: 0 without a buffer.
+
+    A publisher from which no message comes is judged by the tests.
+    """
+    what = "a message of a first log call"
+    await run_operation(publisher.session, "log", **_PROMPT)
+    if publisher.received or await publisher.session.wait_for(within="response", what=what):
+        return 0
+    for number in range(1, _MAX_FILLING + 1):
+        await _fill(publisher, 1)
+        if publisher.received or await publisher.session.wait_for():
+            return number
+    return 0
+
+
+async def _fill(publisher: Publisher, messages: int) -> None:
+    """Log so many messages that no test expects."""
+    for _ in range(messages):
+        extra = {"filling": _FILLING}
+        await run_operation(publisher.session, "log", **{**_PROMPT, "extra": extra})
 
 
 async def _wait_for_subscription(session: Session) -> None:
@@ -43,32 +83,41 @@ async def _wait_for_subscription(session: Session) -> None:
 
 
 async def log(
-    publisher: Connections,
+    publisher: Publisher,
     event: str,
     level: str = "error",
     logger: str = LOGGER,
     extra: dict[str, Any] | None = None,
+    *,
+    alone: bool = False,
 ) -> int:
-    """Make a program log this; return the number of messages received before."""
+    """Make a program log this; return the number of messages received before.
+
+    If the publisher collects messages, others follow, except if this message is ``alone``.
+    """
     before = len(publisher.received)
     await run_operation(
         publisher.session, "log", level=level, event=event, logger=logger, extra=extra or {}
     )
+    if not alone:
+        await _fill(publisher, publisher.filling)
     return before
 
 
-async def expect_published(publisher: Connections, event: str, before: int = 0) -> Message:
+async def expect_published(
+    publisher: Publisher, event: str, before: int = 0, requirement: str | None = "log.each-once"
+) -> Message:
     """Return the message with this text; other messages are ignored.
 
     Raises Violation of `log.event` if a text arrived that was never logged, after the first
-    ``before`` messages. Otherwise raises Violation of `log.each-once`.
+    ``before`` messages. Otherwise raises Violation of this requirement.
     """
     try:
         return await publisher.next(
             LOG,
             where=lambda message: message.value.get("event") == event,
             to=f"for the text {short_json(event)}",
-            requirement="log.each-once",
+            requirement=requirement,
         )
     except Violation as missing:
         strange = _unexpected_messages(publisher, before)
@@ -81,7 +130,7 @@ async def expect_published(publisher: Connections, event: str, before: int = 0) 
         ) from missing
 
 
-def _unexpected_messages(publisher: Connections, before: int) -> list[Message]:
+def _unexpected_messages(publisher: Publisher, before: int) -> list[Message]:
     """Return the messages after the first ``before`` whose text was received too often."""
     asked = (event.details.get("arguments", {}) for event in publisher.session.events)
     left = Counter(arguments["event"] for arguments in asked if "event" in arguments)
@@ -94,6 +143,6 @@ def _unexpected_messages(publisher: Connections, before: int) -> list[Message]:
     return strange
 
 
-async def log_and_expect(publisher: Connections, event: str, **more: Any) -> Message:
+async def log_and_expect(publisher: Publisher, event: str, **more: Any) -> Message:
     """Make a program log this; return the message."""
     return await expect_published(publisher, event, await log(publisher, event, **more))

@@ -23,6 +23,7 @@ from mocks.steps import (
     returning,
     skip,
 )
+from mocks.streams import Stream
 
 Message = dict[str, Any]
 
@@ -146,6 +147,31 @@ class OneAtATime(Publisher):
         if self.due:
             self.due.cancel()
         self.due = asyncio.get_running_loop().call_soon(super().log, *args)
+
+
+@fault("ten-at-a-time", violates="log.at-once")
+class TenAtATime(Publisher):
+    """Collects ten messages before it sends them, and sends the rest at its exit."""
+
+    collected = b""
+    messages = 0
+
+    async def run(self, stream: Stream) -> None:
+        close = stream.closed
+
+        async def send_and_close() -> None:
+            super(TenAtATime, self).write(self.collected)
+            await close()
+
+        stream.closed = send_and_close  # type: ignore[method-assign]
+        await super().run(stream)
+
+    def write(self, data: bytes) -> None:
+        self.collected += data
+        self.messages += 1
+        if self.messages % 10 == 0:
+            super().write(self.collected)
+            self.collected = b""
 
 
 @fault("levels-of-a-full-table", violates="log.level", subtle=True)
