@@ -17,7 +17,7 @@ from conformance.openroberta.lab.tester.exchange import (
     find_refusal,
 )
 from conformance.openroberta.lab.tester.robot import Robot, new_token
-from conformance.openroberta.lab.tester.timing import latest_answers
+from conformance.openroberta.lab.tester.timing import latest_answers, open_after_repeat
 from conformance.openroberta.lab.tester.unregistered import can_serve_unregistered, is_serving
 from conformance.openroberta.message_names import DOWNLOAD, MANDATORY, PUSHCMD
 from conformance.openroberta.values import same
@@ -86,22 +86,19 @@ async def test_thrown_away(iut: Iut) -> None:
 
 
 @requirement("refuses.thrown-away")
+@lasting
 async def test_thrown_away_while_pushing(iut: Iut) -> None:
     """A push without a field does not affect its robot: the next push is served.
 
     The lab does not use its values, and the unanswered push stays unanswered.
     """
     async with playing(iut) as tester:
-        robot = await tester.open_linked()
+        robot = await open_after_repeat(tester)
         waits = await robot.push()
         early = EARLIEST["push_hold"] * tester.seconds("push_hold")
         # The lab must refuse the other push before it has to answer the first push.
         soon = min(early / 4, tester.seconds("quiet"))
         message = await waits.session.wait_for(within=soon)
-        if message is not None and message.name == "Repeat":
-            # A lab can have one timer for all pushes; then it holds the next push.
-            waits = await robot.push()
-            message = await waits.session.wait_for(within=soon)
         if message is not None:
             raise waits.wrong("no immediate answer", message, "push.held")
         battery = robot.data["battery"]

@@ -11,7 +11,11 @@ from conformance.openroberta import message_names
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange, find_refusal
 from conformance.openroberta.lab.tester.robot import Operation, Robot
-from conformance.openroberta.lab.tester.timing import earliest_answer, latest_answers
+from conformance.openroberta.lab.tester.timing import (
+    earliest_answer,
+    latest_answers,
+    open_after_repeat,
+)
 from conformance.openroberta.values import same
 from conformance.segmentation import split_at, whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -219,13 +223,14 @@ async def link_among_others(tester: RobotsTester) -> Robot:
 
 
 @requirement("offline.no-disconnect")
+@lasting
 async def test_lost_connection(iut: Iut) -> None:
     """The next push is served after a connection was lost during a push."""
 
     async def play(lost: bool) -> None:
         async with playing(iut) as tester:
             _, latest = latest_answers(tester, "push_hold")
-            robot = await tester.open_linked()
+            robot = await open_after_repeat(tester)
             for _ in range(2):
                 exchange = await robot.push()
                 if lost:
@@ -273,10 +278,11 @@ async def test_others_meanwhile(iut: Iut) -> None:
 
 
 @requirement("robustness.repeated-push")
+@lasting
 async def test_program_for_a_lost_push(iut: Iut) -> None:
     """A program that is run just after a connection was lost is not lost."""
     async with playing(iut) as tester:
-        robot = await tester.open_linked()
+        robot = await open_after_repeat(tester)
         exchange = await robot.push()
         await _await_reading(exchange)
         await exchange.session.close()
@@ -315,11 +321,12 @@ async def test_run_between_pushes(iut: Iut) -> None:
 
 
 @requirement("robustness.repeated-push")
+@lasting
 async def test_repeated_push(iut: Iut) -> None:
     """If a push comes twice, the robot receives the program, and both pushes are answered."""
     async with playing(iut) as tester:
         _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.open_linked()
+        robot = await open_after_repeat(tester)
         pushes = []
         for _ in range(2):
             pushes.append(await robot.push())

@@ -53,6 +53,11 @@ def _begins_with_pushcmd(lab: Lab, frame: Frame, served: Served) -> bool:
     return lab.path(frame.value).startswith("/rest/pushcmd")
 
 
+def _time_to_the_next_tick(lab: Lab, robot: KnownRobot) -> float:
+    period = lab.settings.push_hold
+    return period - asyncio.get_running_loop().time() % period
+
+
 def _refuse_update(lab: Lab, token: str) -> None:
     raise ValueError(f"the robot {lab.linked(token).token!r} is up to date")
 
@@ -118,6 +123,13 @@ VARIANTS["refuses.download"] = {
     "programs-by-token": Variant(
         "Reads only the token in a request for a program, as the published lab does.",
         instead("left_out", lambda *_: []),
+    ),
+}
+
+VARIANTS["push.own-time"] = {
+    "one-timer": Variant(
+        "Answers all waiting pushes at the ticks of one timer.",
+        instead("push_time", _time_to_the_next_tick),
     ),
 }
 

@@ -21,6 +21,13 @@ SMART = When(lambda _, buffer, *rest: buffer.layout.control)
 VALID = When(lambda _, buffer, *rest: buffer["valid"])
 """If the step is about a valid buffer."""
 
+VALID_IS_ONE = before(
+    "check_valid",
+    fail(ValueError, "the buffer is invalid"),
+    lambda _, buffer: buffer["valid"] > 1,
+)
+"""Take a buffer for valid only if the whole byte is 1."""
+
 
 def about(part: str) -> When:
     """If the step is about this bitmap or block of a buffer."""

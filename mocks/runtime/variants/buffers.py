@@ -19,6 +19,7 @@ from mocks.runtime.memory.changes import (
     SUBSCRIBE_TO_OTHERS,
     UNLINK_AT_EXIT,
     VALID,
+    VALID_IS_ONE,
     buffer_of,
     cache_values,
     edit_params,
@@ -126,6 +127,13 @@ ANY = Table(Asked)
 
 ANY["format.fields-apart"] = {
     "figure": Variant("Places the device control block before the other blocks.", _plan("figure")),
+}
+
+ANY["format.valid-bit"] = {
+    "valid-is-one": Variant(
+        "Takes a buffer for valid only if the whole byte is 1.",
+        VALID_IS_ONE,
+    ),
 }
 
 ANY["catalog.types"] = {

@@ -2,6 +2,7 @@
 
 from conformance.openroberta.lab.tester import RobotsTester
 from conformance.openroberta.lab.tester.exchange import EARLIEST, LATEST
+from conformance.openroberta.lab.tester.robot import Robot
 from conformance.running.timeouts import GRACE
 
 _FLOOR = 0.25  # seconds that any answer can be late on a busy machine
@@ -25,6 +26,17 @@ def latest_answers(tester: RobotsTester, timing: str) -> tuple[float, float]:
     high = LATEST[timing] * tester.seconds(timing)
     tester.iut.skip_if_longer(high, timing)
     return high + _FLOOR, high + (1 + GRACE) * tester.seconds("response")
+
+
+async def open_after_repeat(tester: RobotsTester) -> Robot:
+    """Return a linked robot whose push was just answered at the end of its hold.
+
+    A lab can have one timer for all pushes, so its first hold can be short. The next is not.
+    """
+    robot = await tester.open_linked()
+    _, latest = latest_answers(tester, "push_hold")
+    await (await robot.push()).time_until("Repeat", 0, latest)
+    return robot
 
 
 def late_after(tester: RobotsTester, timing: str) -> float:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.layout import Layout
 from mocks.deviations import Fault, Subtle, Table
-from mocks.runtime.memory.changes import BITS_DOWNWARDS, lay_out_params, move
-from mocks.runtime.memory.peer import Asked, Buffer
-from mocks.steps import Change, alter, before, fail, returning
+from mocks.runtime.memory.changes import BITS_DOWNWARDS, VALID_IS_ONE, lay_out_params, move
+from mocks.runtime.memory.peer import Asked
+from mocks.steps import Change, alter, returning
 
 
 def _narrow(field: str, width: int = 1) -> Change:
@@ -35,10 +35,6 @@ def _used(peripheral: Peripheral) -> Peripheral:
     return replace(peripheral, params=tuple(params))
 
 
-def _has_more_bits(_: Asked, buffer: Buffer) -> bool:
-    return int(buffer["valid"]) > 1
-
-
 FAULTS = Table(Asked)
 
 FAULTS["format.fields-apart"] = {
@@ -54,7 +50,7 @@ FAULTS["format.fields-apart"] = {
 FAULTS["format.valid-bit"] = {
     "valid-is-one": Subtle(
         "Takes a buffer for valid only if the whole byte is 1.",
-        before("check_valid", fail(ValueError, "the buffer is invalid"), _has_more_bits),
+        VALID_IS_ONE,
     ),
 }
 
