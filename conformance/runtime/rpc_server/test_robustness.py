@@ -1,11 +1,13 @@
-"""Tests of robustness: malformed requests, broken bytes, clients that disconnect."""
+"""Tests of robustness: malformed requests, broken bytes, and many clients that disconnect."""
 
+import asyncio
+import contextlib
 import itertools
 from typing import Any
 
 import pytest
 
-from conformance.cases import requirement
+from conformance.cases import lasting, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
@@ -20,9 +22,13 @@ from conformance.runtime.rpc_server.tester import (
 from conformance.runtime.shapes import RESPONSE
 from conformance.segmentation import whole
 from conformance.session import Session
-from conformance.verdicts import Unreachable, Violation
+from conformance.verdicts import NotExercised, Unreachable, Violation
 
 _PROBES = itertools.count(1170)  # ids that no other request uses
+
+_OPEN_FILES = 1100  # clients; more than the 1024 open files that many systems allow a process
+_VISITING = 10  # seconds for these clients, so that a slow server does not slow down the run
+_TOGETHER = 100  # clients that are connected at the same time; more than most services have
 
 _MALFORMED = "robustness.malformed-requests"
 _NAMED = "echo"
@@ -245,3 +251,54 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
         await Served(iut, instance, session).check_new_client("a client that disconnected")
         async with blame_later_connections(iut), iut.connect(instance) as later:
             await call(later, 10, sleep, 0.3, requirement=None)
+
+
+@requirement("robustness.many-clients")
+@lasting
+async def test_very_many_clients(iut: Iut) -> None:
+    """A client is served after more clients than a process can have open files."""
+    async with iut.instance() as instance:
+        async with iut.connect(instance) as session:
+            await _require_service(iut, session)
+        number, deadline = 1, asyncio.get_running_loop().time() + _VISITING
+        # A server that needs long for each client is tried with fewer clients.
+        while number < _OPEN_FILES and asyncio.get_running_loop().time() < deadline:
+            try:
+                link = await instance.link()
+            except Unreachable:
+                break
+            number += 1
+            asked = encode(request(next(_PROBES), usual_procedure(iut)))
+            await link.visit(asked, iut.seconds("quiet"))
+        await _check_not_refused(iut, instance, f"{number} other clients")
+
+
+@requirement("robustness.many-clients")
+async def test_many_clients_together(iut: Iut) -> None:
+    """A client is served while many others are connected and have been served, too."""
+    async with iut.instance() as instance, contextlib.AsyncExitStack() as others:
+        session = await others.enter_async_context(iut.connect(instance))
+        await _require_service(iut, session)
+        served = Served(iut, instance, session)
+        try:
+            await served.check_new_client("a request of another client, which stays connected")
+        except Violation as alone:
+            raise NotExercised("needs a server of two clients at the same time") from alone
+        with contextlib.suppress(Unreachable):
+            for _ in range(_TOGETHER):
+                link = await instance.link()
+                others.push_async_callback(link.close)
+                await link.write(encode(request(next(_PROBES), usual_procedure(iut))))
+        await _check_not_refused(iut, instance, f"{_TOGETHER} other clients, which stay connected")
+
+
+async def _check_not_refused(iut: Iut, instance: Instance, after: str) -> None:
+    """Raise Violation unless a new client is served."""
+    try:
+        async with iut.connect(instance) as session:
+            # A connection that is closed before its first request leaves no request unanswered.
+            if await session.until_closed("quiet"):
+                raise Violation(*_sentences(after, "the server closed the connection"))
+            await _probe(iut, session, f"after {after}", None)
+    except Unreachable as error:
+        raise Violation(*_sentences(after, str(error))) from error

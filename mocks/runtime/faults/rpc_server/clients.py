@@ -6,7 +6,19 @@ from typing import Any, ClassVar
 from conformance.codec import Decoder
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.rpc_server import Server
-from mocks.steps import Function, before, die, exit_process, having, later, noted, skip, then
+from mocks.steps import (
+    Function,
+    before,
+    die,
+    exit_process,
+    from_connection,
+    having,
+    instead,
+    later,
+    noted,
+    skip,
+    then,
+)
 from mocks.streams import Stream
 
 
@@ -61,6 +73,30 @@ FAULTS["robustness.clients-leave"] = {
     "dies-of-resets": Subtle(
         "Crashes when a client resets its connection.",
         before("input_ended", die, having("stream.broken")),
+    ),
+}
+
+
+def _is_crowded(server: Server, stream: Stream) -> bool:
+    """Return True if more than 64 clients are connected."""
+    kind = type(server)
+    kind.connected = vars(kind).get("connected", 0) + 1  # type: ignore[attr-defined]
+    return bool(kind.connected > 64)  # type: ignore[attr-defined]
+
+
+def _leave_crowd(server: Server, stream: Stream) -> None:
+    type(server).connected -= 1  # type: ignore[attr-defined]
+
+
+FAULTS["robustness.many-clients"] = {
+    "places-never-freed": Subtle(
+        "Closes every connection after the thousandth, because it never frees places.",
+        instead("run", lambda _, stream: stream.closed(), from_connection(1001)),
+    ),
+    "sixty-four-places": Subtle(
+        "Closes a connection while 64 others are open.",
+        instead("run", lambda _, stream: stream.closed(), _is_crowded),
+        then("run", _leave_crowd),
     ),
 }
 
