@@ -1,7 +1,6 @@
 """Tests of gamepad input: the buffers show what the receiver was sent."""
 
 import asyncio
-import re
 import struct
 import time
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from conformance.runtime.gamepad_receiver.tester import (
 from conformance.runtime.memory.catalog import BOOLEAN
 from conformance.runtime.memory.contention import MANY_USES
 from conformance.runtime.memory.hold_mutex import LONG_HOLD
+from conformance.runtime.memory.log_lines import LogLines
 from conformance.verdicts import Violation
 
 BUTTONS = 17
@@ -215,7 +215,6 @@ async def test_time_behind_the_mutex(iut: Iut) -> None:
             image.check_stamped("read", since)
 
 
-_NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 BEYOND: list[tuple[dict[str, Any], dict[str, float]]] = [
     ({"lx": 3.0}, {"lx": 1.0, "ly": 0.0}),
     ({"ly": -3.0}, {"lx": 0.0, "ly": -1.0}),
@@ -241,34 +240,24 @@ async def test_clamp_warning(iut: Iut) -> None:
         for lx, ly in ((0.5, 0.0), (-0.25, 0.125), (0.0, -1.0)):
             await tester.play_and_expect({"0": pad(lx=lx, ly=ly)}, "0", {"lx": lx, "ly": ly})
             await tester.buffer("0")
-        await tester.session.wait_for(within="quiet")
-        usual = {_shape(line) for line in _output_lines(tester)}
+        log = LogLines(tester)
+        await log.learn()
+        usual = {*tester.warnings}
 
-        def unusual() -> list[str]:
-            return [line for line in _output_lines(tester) if _shape(line) not in usual]
+        def warnings() -> list[str]:
+            return [*(text for text in tester.warnings if text not in usual), *log.unusual()]
 
         for axes, stored in BEYOND:
             await tester.buffer("0")
-            before = unusual()
+            before = warnings()
             await tester.play_and_expect({"0": pad(**axes)}, "0", stored, None)
             left = tester.session.countdown("response")
-            while unusual() == before:
+            while warnings() == before:
                 if left() < 0:
                     expected = f"a warning after {axes} was clamped"
                     raise Violation(expected, "received none in an answer or on stderr")
                 await asyncio.sleep(0.02)
                 await tester.buffer("0")
-
-
-def _output_lines(tester: GamepadTester) -> list[str]:
-    """Return all warnings in answers, and the complete lines on standard error."""
-    process = tester.session.instance.process
-    return [*tester.warnings, *(process.stderr.complete_lines if process else ())]
-
-
-def _shape(line: str) -> str:
-    """Return a line without its numbers."""
-    return _NUMBER.sub("#", line)
 
 
 ODD: dict[str, Any] = {

@@ -5,7 +5,7 @@ Tests compare images field by field.
 
 import contextlib
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -147,17 +147,32 @@ class Buffer:
         session = self.tester.session
         asked = session.now
         try:
-            async with contextlib.AsyncExitStack() as holding:
-                with session.deadline("a free mutex", "response", RELEASED) as left:
-                    await holding.enter_async_context(self.object.locked(left))
-                holding.enter_context(self.tester.holding.one())
-                yield
+            with self._judged_mutex():
+                async with contextlib.AsyncExitStack() as holding:
+                    with session.deadline("a free mutex", "response", RELEASED) as left:
+                        await holding.enter_async_context(self.object.locked(left))
+                    holding.enter_context(self.tester.holding.one())
+                    yield
         except Locked:
             raise Violation(
                 f"the mutex of {self.name} to be free",
                 f"it was still held after {session.now - asked:.1f} s",
                 RELEASED,
             ) from None
+
+    def is_free(self) -> bool:
+        """Return True if the mutex is free. Raises Violation if it is no mutex any more."""
+        with self._judged_mutex():
+            free = self.object.trylock()
+            if free:
+                self.object.unlock()
+            return free
+
+    @contextlib.contextmanager
+    def _judged_mutex(self) -> Iterator[None]:
+        """Raise Violation if the mutex is broken or lost within the block."""
+        try:
+            yield
         except ForeignMutex as error:
             raise NotExercised(f"needs an IUT with the C library of the tests: {error}") from error
         except WrittenOver as error:

@@ -52,6 +52,8 @@ async def run_often(
             ) from None
         finally:
             await cancel_all(asked)
+        if not all(answer.ok for answer in answered[before:]):
+            buffer.is_free()  # if the mutex is broken, this is the reason
         slow = tester.session.now - began > _SLOW * patient
         if slow and not any(answer.ok for answer in answered[before:]):
             return

@@ -125,12 +125,20 @@ class Tester:
             one = others.one(self.iut, self._among_others)
             async with one if listing else contextlib.nullcontext():
                 answer, waits = await self._ask_once(operation, **arguments)
+            if not answer.ok:
+                self._check_mutex(arguments.get("buffer"))
             alone = not waits if listing else before is not None and before == others.quiet
             if answer.ok or alone:
                 return answer
         if waits:
             raise Hindered(waits)
         return answer
+
+    def _check_mutex(self, name: str | None) -> None:
+        """Raise Violation if the buffer of a failed operation has lost its mutex."""
+        for buffer in self.buffers:
+            if buffer.name == name:
+                buffer.is_free()
 
     @contextlib.asynccontextmanager
     async def exclude_other_lists(self) -> AsyncIterator[None]:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -116,6 +117,19 @@ def _fit(buffer: Buffer, field: str, value: Any) -> Any:
 
 def _fit_data(_: Owner, buffer: Buffer, values: dict[str, Any]) -> Any:
     return buffer, {n: _fit(buffer, f"read.params.{n}", value) for n, value in values.items()}
+
+
+def _log(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _log_operation(_: Consumer, buffer: Buffer, name: str, *value: Any) -> None:
+    _log(f"{name} of {buffer.name}, {value}")
+
+
+def _log_warning(_: Consumer, warning: str) -> Warned:
+    _log(f"warning: {warning}")
+    return Warned(None, [])
 
 
 def _fit_value(_: Consumer, buffer: Buffer, name: str, value: Any) -> Any:
@@ -322,6 +336,16 @@ OWNER["robustness.odd-operations"] = {
 }
 
 CONSUMER = Table(Consumer)
+
+CONSUMER["catalog.clamp-warning"] = {
+    "logs-warnings": Variant(
+        "Writes its warnings to standard error, among lines about all operations.",
+        before("get_value", _log_operation),
+        before("set_value", _log_operation),
+        instead("warn", lambda _, text, warnings: _log(f"warning: {text}")),
+        instead("refuse", _log_warning),
+    ),
+}
 
 CONSUMER["catalog.not-writeable"] = {
     "fails-where-forbidden": Variant(

@@ -25,6 +25,12 @@ def _get_unlocked(consumer: Consumer, buffer: Buffer, name: str) -> Warned:
     return Warned(consumer.value(buffer, name), [])
 
 
+def _destroy(consumer: Consumer, buffer: Buffer, *rest: Any) -> None:
+    """Do as glibc's pthread_mutex_destroy, which makes the type of the mutex invalid."""
+    at = buffer.layout["mutex"].offset + 16
+    buffer.mapped.data[at : at + 4] = b"\xff" * 4
+
+
 async def _clamp_locked(consumer: Consumer, buffer: Buffer, name: str, value: Any) -> None:
     await consumer.acquire(buffer)
     buffer.param("write", name).encode(consumer.clamp(buffer.peripheral[name], value, []))
@@ -147,6 +153,10 @@ FAULTS["operations.mutex"] = {
     ),
     "held-mutex-freed": Subtle(
         "Unlocks a mutex that another process holds, and then fails.", _break_open(_free)
+    ),
+    "mutex-destroyed": Subtle(
+        "Destroys the mutex of a buffer after it has written a value.",
+        then("set_value", _destroy, WRITEABLE),
     ),
 }
 
