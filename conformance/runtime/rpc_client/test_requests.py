@@ -118,6 +118,21 @@ async def test_long_argument(iut: Iut, size: int) -> None:
         )
 
 
+@requirement("rpc.request-content")
+async def test_equal_calls(iut: Iut) -> None:
+    """Two equal calls at the same time are two requests, each with its own result."""
+    async with open_caller(iut) as caller:
+        running = [caller.begin("method", 7) for _ in range(2)]
+        results = set()
+        for number, operation in enumerate(running):
+            request = await caller.expect_request(operation, "for each of two equal calls")
+            await Call(caller.session, operation, request, caller.ids).respond(None, number)
+        for operation in running:
+            answer = await caller.wait_for_end(operation, "each of two equal calls to end")
+            results.add(answer.result if answer.ok else None)
+        check(results == {0, 1}, "a result for each call", f"received {short_json([*results])}")
+
+
 @requirement("rpc.concurrent-calls")
 async def test_two_calls(iut: Iut) -> None:
     """A second call is sent while the first waits, on any connection."""
@@ -125,6 +140,17 @@ async def test_two_calls(iut: Iut) -> None:
     async with open_caller(iut) as caller:
         first = await caller.call("first")
         await caller.expect_request(caller.begin("second"), to, [first.running])
+
+
+@requirement("rpc.concurrent-calls")
+async def test_second_call_ends_first(iut: Iut) -> None:
+    """A call ends with its response, although an earlier call still waits."""
+    async with open_caller(iut) as caller:
+        first, second = await caller.calls(2)
+        await second.respond(None, "second")
+        await caller.check_succeeds(second, "second", "its response; an earlier call still waits")
+        await first.respond(None, "first")
+        await caller.check_succeeds(first, "first")
 
 
 @requirement("rpc.notification-form")

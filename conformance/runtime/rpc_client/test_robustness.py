@@ -62,11 +62,12 @@ async def test_second_response(iut: Iut) -> None:
 
 
 MALFORMED: dict[str, Callable[[Call], Any]] = {
+    # The first call of a connection often has the id 0, which nil can be taken for.
+    "a response with nil for its id": lambda call: [1, None, None, "wrong"],
     "a response of three elements": lambda call: [1, call.number, None],
     "a response of five elements": lambda call: [1, call.number, None, "wrong", None],
     "an array of type 7": lambda call: [7, call.number, None, "wrong"],
     "a response with a string for its id": lambda call: [1, str(call.number), None, "wrong"],
-    "a response with nil for its id": lambda call: [1, None, None, "wrong"],
     "a map": lambda call: {"id": call.number, "error": None, "result": "wrong"},
     "an integer": lambda call: call.number,
     "nil": lambda call: None,

@@ -40,7 +40,8 @@ class Caller(Connections):
         super().__init__(session)
         self._iut, self._memory = iut, iut.facts
         self._running: list[asyncio.Task[Answer]] = []
-        self._ids: Waiting = {}
+        self.ids: Waiting = {}
+        """The ids in use, and when others can be used again."""
         self._called: Counter[str] = Counter()
         self._came: Counter[str] = Counter()
         self._latest: dict[str, tuple[Session, Message]] = {}
@@ -68,7 +69,7 @@ class Caller(Connections):
         if self._own(message) or name not in self._latest:
             return not self._own(message)
         session, before = self._latest[name]
-        use = self._ids[session, before.value[1]]
+        use = self.ids[session, before.value[1]]
         # A client can send waiting calls again after it has reconnected.
         again = not any(each is message for each in session.received)
         waited = not isinstance(use, int) or (not again and message.event < use)
@@ -227,7 +228,7 @@ class Caller(Connections):
                 short_json(message.value),
             )
             raise Violation(expected, f"received {came}", "rpc.request-id", message.event)
-        use = self._ids.get((self.session, number), -1)
+        use = self.ids.get((self.session, number), -1)
         if not isinstance(use, int):
             # The end of an operation and the next request arrive on different streams.
             await asyncio.wait({use}, timeout=self.session.seconds("quiet"))
@@ -237,7 +238,7 @@ class Caller(Connections):
                 "an id that no waiting call uses", came, "rpc.ids-differ", message.event
             )
         name = self._method(message)
-        self._ids[self.session, number] = running or self._running[-1]
+        self.ids[self.session, number] = running or self._running[-1]
         self._came[name] += 1
         self._latest[name] = self.session, message
         if self._came[name] > self._called[name]:
@@ -259,7 +260,7 @@ class Caller(Connections):
         """
         running = self.begin(method, *params, **more)
         request = await self.expect_request(running, f"for {method}", (), requirement, after)
-        return Call(self.session, running, request, self._ids)
+        return Call(self.session, running, request, self.ids)
 
     async def calls(self, count: int) -> list[Call]:
         """Return that many calls that wait at the same time.
@@ -289,7 +290,7 @@ class Caller(Connections):
                 came = f"received requests for {', '.join(requests)}"
                 raise Violation(f"a request for {method}", came, "rpc.request-content")
         found = ((running[method], *requests[method]) for method in methods)
-        return [Call(session, made, request, self._ids) for made, session, request in found]
+        return [Call(session, made, request, self.ids) for made, session, request in found]
 
     async def notify(self, method: str, *params: Any) -> Answer:
         """Run the operation that notifies a procedure.
@@ -300,7 +301,7 @@ class Caller(Connections):
         operation = self.session.operate("notify", method=method, params=list(params))
         self._running.append(asyncio.create_task(operation))
         try:
-            return await self._wait_for_end(
+            return await self.wait_for_end(
                 self._running[-1], "the operation 'notify' to end immediately"
             )
         except Violation as missing:
@@ -324,7 +325,7 @@ class Caller(Connections):
         `own` is the client's own timeout in seconds.
         """
         try:
-            return await self._wait_for_end(call.running, f"the call to end after {after}", own)
+            return await self.wait_for_end(call.running, f"the call to end after {after}", own)
         except Inconclusive:
             process = self.session.instance.process
             if process and await process.wait(0.3):
@@ -332,7 +333,7 @@ class Caller(Connections):
                 raise Violation(f"the client to survive {after}", f"it crashed{end}") from None
             raise
 
-    async def _wait_for_end(
+    async def wait_for_end(
         self, running: asyncio.Task[Answer], expected: str, own: float = 0.0
     ) -> Answer:
         operated = self.session.instance.upper.operated

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.runtime.codec import encode
 from conformance.runtime.shapes import REQUEST, RESPONSE
-from mocks.deviations import Fault, Subtle, Table
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.calls import CALL_IN_TURN, call_apart
 from mocks.runtime.messages import named
 from mocks.runtime.rpc_client import Client
@@ -275,3 +275,40 @@ FAULTS["rpc.concurrent-calls"] = {
         "Makes a call only after the previous one has ended.", CALL_IN_TURN
     ),
 }
+
+
+@fault("equal-calls-joined", violates="rpc.request-content", subtle=True)
+class EqualCallsJoined(Client):
+    """Sends one request for equal calls at the same time, and uses its response for all."""
+
+    def __init__(self, patience: float) -> None:
+        super().__init__(patience)
+        self.running: dict[str, asyncio.Task[Any]] = {}
+
+    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
+        what = repr((method, params))
+        if what not in self.running:
+            call = asyncio.ensure_future(super().call(method, params, patience))
+            self.running[what] = call
+            call.add_done_callback(lambda _: self.running.pop(what))
+        return await asyncio.shield(self.running[what])
+
+
+@fault("results-in-order", violates="rpc.concurrent-calls", subtle=True)
+class ResultsInOrder(Client):
+    """Uses a response only after the responses to all earlier requests."""
+
+    def __init__(self, patience: float) -> None:
+        super().__init__(patience)
+        self.kept: dict[int, tuple[Any, Any]] = {}
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        if number not in self.waiting:
+            super().response(number, error, result)
+            return
+        self.kept.setdefault(number, (error, result))
+        for earlier, call in list(self.waiting.items()):
+            if not call.done():
+                if earlier not in self.kept:
+                    return
+                super().response(earlier, *self.kept.pop(earlier))

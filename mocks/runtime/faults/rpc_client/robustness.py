@@ -43,6 +43,14 @@ FAULTS["robustness.malformed-responses"] = {
             named(RESPONSE) & (lambda _, frame: len(frame.value) == 3),
         ),
     ),
+    "nil-is-zero": Subtle(
+        "Takes nil for the id 0.",
+        alter(
+            "take",
+            lambda _, frame: Frame(frame.raw, RESPONSE, [1, 0, *frame.value[2:]]),
+            named(RESPONSE) & (lambda _, frame: frame.value[1] is None),
+        ),
+    ),
     "any-array-of-four": Subtle(
         "Ignores the type of a message.",
         instead("take", lambda client, frame: client.response(*frame.value[1:]), _is_array_of_four),
