@@ -37,21 +37,37 @@ async def test_command_again(iut: Iut) -> None:
 async def test_immediately(iut: Iut) -> None:
     """The push is answered when the user acts, not at the end of push_hold."""
     async with playing(iut) as tester:
-        period = tester.seconds("push_hold")
-        if period < 2 * _AT_ONCE:
-            raise NotExercised(
-                f"a push_hold of {period:g} s is too short to recognise an immediate answer; "
-                "build the lab with a longer one and declare --timing push_hold=SECONDS"
-            )
         robot = await tester.open_linked()
         for _ in range(2):
-            await assert_announced_at_once(robot, period)
+            await assert_announced_at_once(tester, robot)
 
 
-async def assert_announced_at_once(robot: Robot, period: float) -> None:
-    """Let programs run until one is announced immediately; raise Violation if none is."""
-    took, after = [], []
+@requirement("run.immediately")
+async def test_immediately_beside_another(iut: Iut) -> None:
+    """The push is answered immediately, also while an older push of another is held."""
+    async with playing(iut) as tester:
+        other = await tester.open_linked()
+        await assert_announced_at_once(tester, await tester.open_linked(), other)
+
+
+async def assert_announced_at_once(
+    tester: RobotsTester, robot: Robot, other: Robot | None = None
+) -> None:
+    """Let programs run until one is announced immediately; raise Violation if none is.
+
+    ``other`` is a robot that pushes before each program.
+    """
+    period = tester.seconds("push_hold")
+    if period < 2 * _AT_ONCE:
+        raise NotExercised(
+            f"a push_hold of {period:g} s is too short to recognise an immediate answer; "
+            "build the lab with a longer one and declare --timing push_hold=SECONDS"
+        )
+    took, after, held = [], [], None
     for _ in range(TRIES):
+        if other and (held is None or await held.session.wait_for(within=0)):
+            held = await other.push()
+            await held.session.wait_until_taken()
         result = await robot.run_and_receive("run", "Download", "run.command")
         await (await robot.download()).answer(requirement="run.bytes")
         # The command can also come immediately in answer to another push.

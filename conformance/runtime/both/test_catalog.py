@@ -78,6 +78,12 @@ async def test_flow_style(iut: Iut) -> None:
     await check_understood(iut, "flow.yaml", "catalog.yaml-flow")
 
 
+@requirement("catalog.yaml-flow")
+async def test_forms_of_numbers(iut: Iut) -> None:
+    """Bounds with signs, exponents and zero fractions are accepted, and infinite bounds."""
+    await check_understood(iut, "forms.yaml", "catalog.yaml-flow")
+
+
 @requirement("catalog.optional-keys")
 async def test_without_bounds(iut: Iut) -> None:
     """Bounds, delay and device_id are optional."""

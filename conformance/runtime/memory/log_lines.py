@@ -1,4 +1,4 @@
-"""Warnings that an IUT logs: lines on standard error that its plain operations do not write."""
+"""Warnings on standard error: lines that plain operations do not write."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ class LogLines:
         self._usual: set[str] = set()
 
     async def learn(self) -> None:
-        """Treat all lines so far as usual, and later lines that differ only in numbers or names."""
+        """Treat all lines so far as usual, and later ones with other numbers or names."""
         await self._tester.session.drain()
         self._usual = {self._shape(line) for line in self._lines()}
 

@@ -128,7 +128,8 @@ VALUES: dict[str, list[Any]] = {
         *(None, True, False, [None], {"none": None}, [], [[]], [1, [2, [3, []]]], [*range(16)]),
         *([*range(300)], *([0] * count for count in (1024, 65535, 65536))),
         *([[[[[[[["deep"]]]]]]]], {}, {"": 0}, {"a": {"b": {"c": [{}]}}}),
-        *({"ä": "ö", "with blank": True}, {f"key{number}": number for number in range(20)}),
+        {"ä": "ö", "with blank": True},
+        *({f"key{number}": number for number in range(size)} for size in (15, 16, 20)),
         json.loads("[" * 20 + "20" + "]" * 20),
     ],
 }  # fmt: skip

@@ -119,7 +119,8 @@ async def test_slow_and_fast(iut: Iut) -> None:
     async with iut.session() as session:
         sleep = await find_sleep(iut, session)
         slow = range(10, 18)
-        await session.send(*(request(number, sleep, 0.05) for number in slow))
+        # In one write, so that these calls also end at the same time.
+        await session.send(*(request(number, sleep, 0.05) for number in slow), segmentation=whole)
         await session.send(*(request(number, sleep, 0) for number in (1, 2, 3)))
         await expect_answers(session, [*slow, 1, 2, 3], " sent together with other requests", None)
         absent(await session.wait_for(RESPONSE), "one response for each request")

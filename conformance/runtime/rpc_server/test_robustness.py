@@ -10,6 +10,7 @@ import pytest
 from conformance.cases import lasting, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
+from conformance.open_files import no_files_leak
 from conformance.runtime.codec import encode
 from conformance.runtime.rpc_server.tester import (
     blame_later_connections,
@@ -261,16 +262,17 @@ async def test_very_many_clients(iut: Iut) -> None:
         async with iut.connect(instance) as session:
             await _require_service(iut, session)
         number, deadline = 1, asyncio.get_running_loop().time() + _VISITING
-        # A server that needs long for each client is tried with fewer clients.
-        while number < _OPEN_FILES and asyncio.get_running_loop().time() < deadline:
-            try:
-                link = await instance.link()
-            except Unreachable:
-                break
-            number += 1
-            asked = encode(request(next(_PROBES), usual_procedure(iut)))
-            await link.visit(asked, iut.seconds("quiet"))
-        await _check_not_refused(iut, instance, f"{number} other clients")
+        async with no_files_leak(session, "many clients"):
+            # A server that needs long for each client is tried with fewer clients.
+            while number < _OPEN_FILES and asyncio.get_running_loop().time() < deadline:
+                try:
+                    link = await instance.link()
+                except Unreachable:
+                    break
+                number += 1
+                asked = encode(request(next(_PROBES), usual_procedure(iut)))
+                await link.visit(asked, iut.seconds("quiet"))
+            await _check_not_refused(iut, instance, f"{number} other clients")
 
 
 @requirement("robustness.many-clients")

@@ -101,6 +101,10 @@ def _has_no_exit_value(_: Lab, robot: KnownRobot) -> bool:
     return robot.step is Step.RUNNING and robot.data.get("nepoexitvalue") is None
 
 
+def _others_push(lab: Lab, robot: KnownRobot, command: str) -> bool:
+    return any(other.pushes for other in lab.robots.values() if other is not robot)
+
+
 FAULTS = Table(Lab)
 
 FAULTS["run.command"] = {
@@ -119,6 +123,11 @@ FAULTS["run.immediately"] = {
     "later-runs-with-the-period": Subtle(
         "Announces the first program immediately, later ones at the end of push_hold.",
         instead("want", _keep_command, after(1)),
+        AT_THE_END,
+    ),
+    "run-with-the-period-of-others": Subtle(
+        "Announces a program only at the end of push_hold while other robots push.",
+        instead("want", _keep_command, _others_push),
         AT_THE_END,
     ),
     "run-with-the-next-push": Subtle(

@@ -134,6 +134,9 @@ FAULTS["catalog.yaml-flow"] = {
         "Takes only true and false for booleans.",
         _refuse_text("readable: expected a boolean", b" True"),
     ),
+    "finite-bounds": Subtle(
+        "Refuses a catalog with an infinite bound.", _refuse_text("expected a number", b".inf")
+    ),
     "lists-used-up": Subtle(
         "Empties a list of parameters after its use, so its YAML aliases are empty.",
         Change("read_catalog", _read_lists_once),

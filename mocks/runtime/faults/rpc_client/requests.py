@@ -279,7 +279,7 @@ FAULTS["rpc.concurrent-calls"] = {
 
 @fault("equal-calls-joined", violates="rpc.request-content", subtle=True)
 class EqualCallsJoined(Client):
-    """Sends one request for equal calls at the same time, and uses its response for all."""
+    """Sends one request for equal calls at the same time."""
 
     def __init__(self, patience: float) -> None:
         super().__init__(patience)

@@ -1,12 +1,14 @@
 """Faults of the RPC server about arguments, results and errors."""
 
-from collections.abc import Callable
-from typing import Any
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.calls import NIL, SEND_IF_ENCODABLE, answers, calling, of, results
 from mocks.runtime.messages import SMALL_NEGATIVES_MISREAD
-from mocks.runtime.rpc_server import Server, nothing
+from mocks.runtime.procedures import Procedure
+from mocks.runtime.rpc_server import PROCEDURES, Server, nothing
 from mocks.runtime.values import (
     cut_last_at,
     cut_text,
@@ -32,6 +34,14 @@ def arguments(change: Callable[[list[Any]], list[Any]], name: str = "") -> Chang
         lambda _, method, params, answer: (method, change(params), answer),
         lambda _, method, *rest: not name or method == name,
     )
+
+
+def _without_sixteenth(params: list[Any]) -> list[Any]:
+    """Remove the last member of each map of sixteen."""
+    return [
+        dict([*value.items()][:15]) if isinstance(value, dict) and len(value) == 16 else value
+        for value in params
+    ]
 
 
 def echo(change: Callable[[Any], Any]) -> Change:
@@ -162,6 +172,10 @@ FAULTS["rpc.wide-floats"] = {
 }
 
 FAULTS["rpc.values"] = {
+    "sixteen-keys": Subtle(
+        "Loses the last member of a map with exactly sixteen.",
+        arguments(_without_sixteenth, "echo"),
+    ),
     "small-negatives-misread": Subtle(
         "Reads a negative integer of one byte as an unsigned integer.", SMALL_NEGATIVES_MISREAD
     ),
@@ -288,3 +302,23 @@ class ResultsSwapped(Server):
     def answer(self, number: int, error: Any, result: Any) -> None:
         super().answer(number, error, result if self.before is None else self.before)
         self.before = result
+
+
+_ENDS: dict[int, object] = {}
+
+
+async def _sleep_alone(seconds: Any) -> None:
+    """Sleep, and then wait for ever if a later call ends in the same millisecond."""
+    this = object()
+    end = round(1000 * (asyncio.get_running_loop().time() + float(seconds)))
+    _ENDS[end] = this
+    await asyncio.sleep(float(seconds))
+    if _ENDS[end] is not this:
+        await asyncio.Event().wait()
+
+
+@fault("one-end-a-millisecond", violates="rpc.pipelining", subtle=True)
+class OneEndAMillisecond(Server):
+    """Forgets a slow call if another one ends in the same millisecond."""
+
+    PROCEDURES: ClassVar[Mapping[str, Procedure]] = {**PROCEDURES, "sleep": _sleep_alone}

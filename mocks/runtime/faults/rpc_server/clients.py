@@ -1,6 +1,7 @@
 """Faults of the RPC server that mix up its clients, or suffer when one leaves."""
 
 import asyncio
+import os
 from typing import Any, ClassVar
 
 from conformance.codec import Decoder
@@ -92,6 +93,9 @@ FAULTS["robustness.many-clients"] = {
     "places-never-freed": Subtle(
         "Closes every connection after the thousandth, because it never frees places.",
         instead("run", lambda _, stream: stream.closed(), from_connection(1001)),
+    ),
+    "files-left-open": Subtle(
+        "Leaves a file open for each client.", then("run", lambda *_: os.open("/dev/null", 0))
     ),
     "sixty-four-places": Subtle(
         "Closes a connection while 64 others are open.",
