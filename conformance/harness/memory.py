@@ -27,6 +27,8 @@ _ROOM = 256 * 1024  # bytes: more than the buffers of one test need
 _UNUSABLE = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.ENOENT)
 """Errors that show that the machine has no room for shared memory, or does not permit it."""
 _POLL = 0.0005  # seconds between two attempts to lock a mutex
+_LOCKS = 8  # locks between two pauses
+_PAUSE = 0.0001  # seconds in which a process that only tries to lock finds the mutex free
 _WRITE_TIME = 0.001  # seconds for writes of another process after it has unlocked
 
 
@@ -152,6 +154,24 @@ class SharedObject:
                 finally:
                     self.unlock()
         return None
+
+    def interrupt(self, act: Callable[[], None], seconds: float) -> None:
+        """Lock the mutex again and again, also between two locks of another process.
+
+        ``act`` runs each time while the mutex is locked. The function blocks the event loop.
+        """
+        left, number = countdown_from(seconds), 0
+        # A defect of the mutex shows in every other lock, too.
+        with contextlib.suppress(mutex.BrokenMutex, NoObject):
+            while left() >= 0:
+                if mutex.trylock(self._mutex):
+                    try:
+                        act()
+                    finally:
+                        self.unlock()
+                    number += 1
+                    if number % _LOCKS == 0:
+                        time.sleep(_PAUSE)
 
     def _without_mutex(self, data: bytes) -> bytes:
         return data[: self._mutex_at] + data[self._mutex_at + mutex.SIZE :]

@@ -20,6 +20,7 @@ from conformance.runtime.memory.hold_mutex import (
     LONG_HOLD,
     check_aborts_if_invalidated,
     check_keeps_new_values,
+    check_reads_valid_only,
     check_releases_last,
     check_waits_for_mutex,
     check_writes_before_release,
@@ -172,6 +173,17 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
         for operation in await offered_operations(tester, buffer, OPERATIONS):
             await buffer.put({"valid": 1})
             await check_aborts_if_invalidated(tester, buffer, operation.name, operation.on(buffer))
+
+
+@requirement("operations.validity")
+@lasting
+async def test_valid_while_it_reads(iut: Iut) -> None:
+    """get_value checks the valid bit and reads the value in one operation."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        arguments = {**buffer.arguments, "param": "angle"}
+        await check_reads(buffer, "angle", (await buffer.look())["read.params.angle"])
+        await check_reads_valid_only(tester, buffer, "get_value", arguments, "read.params.angle")
 
 
 @requirement("operations.atomic")

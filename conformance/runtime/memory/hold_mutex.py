@@ -1,6 +1,7 @@
 """Runs operations while the tester holds the mutex."""
 
 import asyncio
+import itertools
 import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -19,6 +20,9 @@ _START_OFFSET = 0.01  # seconds after the beginning of a second, clearly less th
 _CHANGE_TIME = 0.5  # seconds of attempts to see a change after the release
 _PARTIAL_WRITE_TIME = 2.5  # seconds of attempts to see a write that is incomplete for 1 µs
 _START_TIME = 0.001  # seconds in which a program starts an operation
+_INTERRUPTING = 2.0  # seconds of such attempts
+_AT_ONCE = 20  # operations that wait for the mutex at the same time
+_INTERRUPTED = 0.02  # seconds in which they continue, and are interrupted repeatedly
 _CONTINUE_TIME = 0.02  # seconds in which a program continues after the mutex is released
 _NOTICE_TIME = 0.5  # seconds in which a waiting program notices that the mutex is free
 
@@ -190,6 +194,33 @@ async def check_aborts_if_invalidated(
     finally:
         if asked:
             asked.cancel()
+
+
+async def check_reads_valid_only(
+    tester: Tester, buffer: Buffer, name: str, arguments: Mapping[str, Any], field: str
+) -> None:
+    """Run an operation that reads a field, while its buffer becomes valid and invalid very often.
+
+    The field has another value while the buffer is invalid. Raises Violation of operations.validity
+    if an operation answers that value.
+    """
+    valid, invalid = {"valid": 1, field: 0.25}, {"valid": 0, field: 0.75}
+    states = itertools.cycle([invalid, valid])
+    left = countdown_from(_INTERRUPTING)
+    while left() > 0:
+        async with buffer.hold():
+            buffer.poke(valid)
+            asked = [asyncio.create_task(tester.ask(name, **arguments)) for _ in range(_AT_ONCE)]
+            # Time for the operations to wait for the mutex; no event shows this.
+            await asyncio.sleep(_START_TIME)
+        buffer.object.interrupt(lambda: buffer.poke(next(states)), _INTERRUPTED)
+        for each in asked:
+            answer = await _wait_for_answer(tester, buffer, name, each)
+            if answer.ok and answer.result == invalid[field]:
+                expected = f"no result of '{name}' while {buffer.name} is invalid"
+                came = f"it answered {answer.result}, the value of {buffer.place(field)} then"
+                raise Violation(expected, came, "operations.validity")
+    await buffer.put(valid)
 
 
 async def check_keeps_new_values(

@@ -66,6 +66,17 @@ async def _set_in_two_steps(consumer: Consumer, buffer: Buffer, name: str, value
     return Warned(None, warnings)
 
 
+async def _get_in_two_steps(consumer: Consumer, buffer: Buffer, name: str) -> Warned:
+    async with consumer.operation(buffer):
+        pass
+    await asyncio.sleep(0.001)
+    await consumer.acquire(buffer)
+    try:
+        return Warned(consumer.value(buffer, name), [])
+    finally:
+        consumer.release(buffer)
+
+
 async def _get_by_halves(usual: Function, consumer: Consumer, buffer: Buffer, name: str) -> Any:
     answer = await usual(consumer, buffer, name)
     if not isinstance(answer.result, list):
@@ -171,6 +182,10 @@ FAULTS["operations.validity"] = {
     "writes-to-invalid": Subtle(
         "Writes to an invalid buffer without a control block, and then fails.",
         before("set_value", _write_to_invalid),
+    ),
+    "valid-before-it-reads": Subtle(
+        "Checks the valid bit, releases the mutex, and locks the mutex again to read.",
+        instead("get_value", _get_in_two_steps, accessible("readable")),
     ),
     "waits-for-validity": Subtle(
         "Waits until an invalid buffer is valid again, instead of aborting.",
