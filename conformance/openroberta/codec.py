@@ -176,9 +176,13 @@ def encode(value: Any, spell: Spelling = title_case) -> bytes:
         raise ValueError(f"cannot encode this message: {str(value)[:200]}: {error!r}") from error
 
 
-def chunks(pieces: Iterable[bytes]) -> bytes:
-    """Return a chunked body with one chunk for each non-empty piece."""
-    coded = (b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces if piece)
+def chunks(pieces: Iterable[bytes], *, capitals: bool = False) -> bytes:
+    """Return a chunked body with one chunk for each non-empty piece.
+
+    ``capitals``: True to write the hexadecimal sizes with capital letters.
+    """
+    form = b"%X\r\n%s\r\n" if capitals else b"%x\r\n%s\r\n"
+    coded = (form % (len(piece), piece) for piece in pieces if piece)
     return b"".join(coded) + b"0\r\n\r\n"
 
 

@@ -171,8 +171,21 @@ async def test_chunked(iut: Iut, size: int) -> None:
     await _in_chunks(iut, size)
 
 
+@requirement("http.chunked-answers")
+async def test_sizes_in_capitals(iut: Iut) -> None:
+    """The hexadecimal sizes of chunks can have capital letters."""
+    if not await iut.cached("reads chunks", lambda: _can_read_chunks(iut)):
+        raise Inconclusive("this robot reads no chunks, with any size")
+    await _in_chunks(iut, 10, capitals=True)
+
+
 async def _in_chunks(
-    iut: Iut, size: int, spell: Spelling = title_case, coding: str = "chunked"
+    iut: Iut,
+    size: int,
+    spell: Spelling = title_case,
+    coding: str = "chunked",
+    *,
+    capitals: bool = False,
 ) -> None:
     """Send all answers in chunks of this size; `spell` writes the header field before them."""
 
@@ -183,7 +196,7 @@ async def _in_chunks(
         lines = [line for line in top.split(b"\r\n") if b"Content-Length" not in line]
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
         announced = spell("transfer-encoding", coding).encode()
-        coded = b"\r\n".join([*lines, announced, b"", chunks(pieces)])
+        coded = b"\r\n".join([*lines, announced, b"", chunks(pieces, capitals=capitals)])
         await asked.raw(coded)
 
     await conversation(iut, answer)

@@ -233,6 +233,10 @@ FAULTS["robustness.trailing-blanks"] = {
 
 FAULTS["http.chunked-answers"] = {
     "no-chunks": Fault("Cannot read an answer in chunks.", stops(in_chunks)),
+    "small-letters-only": Subtle(
+        "Cannot read the size of a chunk with capital letters.",
+        stops(lambda answer: b"\r\nA\r\n" in answer.raw),
+    ),
     "one-chunk": Subtle(
         "Reads the first chunk of a program as the whole program, and stops.",
         stops(lambda answer: b"\r\n\r\n7\r\n" in answer.raw),
