@@ -1,13 +1,12 @@
 """Faults of the RPC server about arguments, results and errors."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.calls import NIL, SEND_IF_ENCODABLE, answers, calling, of, results
 from mocks.runtime.messages import SMALL_NEGATIVES_MISREAD
-from mocks.runtime.procedures import Procedure
 from mocks.runtime.rpc_server import PROCEDURES, Server, nothing
 from mocks.runtime.values import (
     cut_last_at,
@@ -321,4 +320,4 @@ async def _sleep_alone(seconds: Any) -> None:
 class OneEndAMillisecond(Server):
     """Forgets a slow call if another one ends in the same millisecond."""
 
-    PROCEDURES: ClassVar[Mapping[str, Procedure]] = {**PROCEDURES, "sleep": _sleep_alone}
+    PROCEDURES = {**PROCEDURES, "sleep": _sleep_alone}  # noqa: RUF012
