@@ -13,7 +13,7 @@ _LEAKED = 1000  # files; many systems allow a process 1024
 
 @contextlib.asynccontextmanager
 async def no_files_leak(session: Session, after: str) -> AsyncIterator[None]:
-    """Raise Violation if the IUT has a thousand more open files after the block than before.
+    """Raise Violation if a thousand more files are open after the block than before.
 
     ``after`` describes the block. An IUT without a process that can be observed is not judged.
     """

@@ -199,7 +199,7 @@ async def check_aborts_if_invalidated(
 async def check_reads_valid_only(
     tester: Tester, buffer: Buffer, name: str, arguments: Mapping[str, Any], field: str
 ) -> None:
-    """Run an operation that reads a field, while its buffer becomes valid and invalid very often.
+    """Run an operation that reads a field, while its buffer changes its validity.
 
     The field has another value while the buffer is invalid. Raises Violation of operations.validity
     if an operation answers that value.

@@ -126,6 +126,8 @@ async def test_equal_calls(iut: Iut) -> None:
         results = set()
         for number, operation in enumerate(running):
             request = await caller.expect_request(operation, "for each of two equal calls")
+            # The other call begins before this one ends.
+            await caller.session.drain()
             await Call(caller.session, operation, request, caller.ids).respond(None, number)
         for operation in running:
             answer = await caller.wait_for_end(operation, "each of two equal calls to end")
