@@ -164,7 +164,7 @@ async def test_bounds_of_a_boolean(iut: Iut) -> None:
 
 
 async def is_warned(answer: Answer, plain: Answer, log: LogLines, before: list[str]) -> bool:
-    """Return True if an answer or the log has a warning, unlike for a plain operation.
+    """Return True if an answer or the log has a warning, unlike a plain operation's.
 
     ``before`` are the unusual lines before the operation.
     """
