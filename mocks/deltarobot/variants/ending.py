@@ -1,5 +1,7 @@
 """Variants of the end of a session."""
 
+from typing import Any
+
 from conformance.deltarobot.codec import encode, message
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.faults.building import SHAKEN
@@ -15,6 +17,10 @@ def _cut_end(session: Session, reason: str) -> None:
 
 def _reset(session: Session, why: str = "") -> None:
     session.stream.reset()
+
+
+def _send_back(session: Session, value: Any) -> None:
+    session.send(value)
 
 
 def _end_soon(server: Server) -> None:
@@ -46,6 +52,10 @@ EITHER["end.reason-ascii"] = {
     "reason-of-c": Variant(
         "Includes the terminating NUL of a C string in its reason.",
         alter("announce_end", lambda _, reason: f"{reason}\0"),
+    ),
+    "reasons-sent-back": Variant(
+        "Answers the peer's end of transmission with the same reason.",
+        before("peer_ends", _send_back, ~ENDED),
     ),
 }
 
