@@ -207,29 +207,33 @@ async def check_capacity(
     - The first event after the report can be up to ``earlier``, because it was possibly on its way.
     - All later events are at most ``wanted``.
 
-    Returns False if the first event after the report is too high and no other event follows.
+    Returns False if events count, and the last one is too high although no other event follows.
     """
     if "probe" in session.instance.configuration.programs:
         report = await wait_for_report(session, "battery", lambda line: is_close(line, wanted))
         check(
             is_close(report, wanted), f"the program to see {wanted} Wh", f"the program saw {report}"
         )
-        reported_at, is_too_high = messages_named(session, "Serial")[-1].event, False
+        reported_at, is_new = messages_named(session, "Serial")[-1].event, True
         while len(later := _batteries_after(session, reported_at)) < 2:
-            is_too_high = bool(later) and not _is_at_most(later[0], wanted)
-            if not await session.wait_for("Battery", within="response" if is_too_high else None):
+            is_new = all(_is_at_most(battery, wanted) for battery in _counting(session, stale)[-1:])
+            if not await session.wait_for("Battery", within=None if is_new else "response"):
                 break
-        for battery in messages_named(session, "Battery")[stale:]:
+        for battery in _counting(session, stale):
             _check_battery_event(battery, wanted, wanted if battery in later[1:] else earlier)
-        return not (is_too_high and len(later) == 1)
+        return is_new or len(later) > 1
     left = session.countdown("program")
-    while len(messages_named(session, "Battery")) <= stale:
+    while not _counting(session, stale):
         if not await session.wait_for("Battery", within=left):
             raise NotExercised(
                 "nothing showed the capacity of the battery; declare [programs] probe"
             )
-    _check_battery_event(messages_named(session, "Battery")[stale], wanted, wanted)
+    _check_battery_event(_counting(session, stale)[0], wanted, wanted)
     return True
+
+
+def _counting(session: Session, stale: int) -> list[Message]:
+    return messages_named(session, "Battery")[stale:]
 
 
 def _batteries_after(session: Session, event: int) -> list[Message]:

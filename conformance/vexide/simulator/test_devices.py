@@ -108,12 +108,14 @@ async def test_motor_goes_on_reporting(iut: Iut) -> None:
         while await session.wait_for("DeviceUpdate", within=left):
             pass
         updates = messages_named(session, "DeviceUpdate")
-        if not _is_turning(updates):
+        # The position of a motor with a velocity changes, so a single update cannot be the last.
+        only = len(updates) == 1 and _motor(updates[0])
+        if not (_is_turning(updates) or (only and only["velocity"])):
             raise NotExercised("no motor continued to turn in the program 'drive'")
         later = await session.wait_for("DeviceUpdate", within=session.countdown("response"))
         if not later and session.ended:
             raise Inconclusive("the stream ended while a motor turned (exit.exited-sent)")
-        came = f"received {len(updates)} updates, the last of a turning motor"
+        came = f"received {'one' if only else len(updates)}, the last of a turning motor"
         check(later is not None, "more DeviceUpdates of a turning motor", came, updates[-1].event)
 
 

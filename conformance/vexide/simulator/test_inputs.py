@@ -111,10 +111,11 @@ async def test_battery_is_set_while_running(iut: Iut) -> None:
     async with open_session(iut, program="probe") as session:
         await start(session)
         await wait_for_report(session, "battery", lambda report: report != "nothing")
+        stale = len(messages_named(session, "Battery"))
         await session.send(
             {"SetBatteryCapacity": {"capacity": 12}}, {"SetBatteryCapacity": {"capacity": 9.5}}
         )
-        is_new = await check_capacity(session, 9.5)
+        is_new = await check_capacity(session, 9.5, stale)
         for earlier, capacity in itertools.pairwise((9.5, 3.5, 1.5)):
             stale = len(messages_named(session, "Battery"))
             await session.send({"SetBatteryCapacity": {"capacity": capacity}})

@@ -1,6 +1,8 @@
 """Setup, Ready and the start of the program."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance import generation
@@ -36,6 +38,7 @@ from conformance.vexide.simulator.tester import (
     expect_ready,
     first_answer_deadline,
     make_ready,
+    program_or_own,
     shake_hands,
     start,
 )
@@ -64,6 +67,20 @@ async def test_ready_when_loading_takes_long(iut: Iut) -> None:
     async with open_session(iut, program="slow") as session:
         await shake_hands(session)
         await expect_ready(session)
+
+
+@requirement("ready.sent")
+async def test_ready_while_commands_keep_coming(iut: Iut) -> None:
+    """Ready comes although commands come at a high rate while the program loads."""
+    program = program_or_own(iut, "slow")
+
+    async def play(pause: float | None) -> None:
+        async with open_session(iut, program=program) as session:
+            await shake_hands(session)
+            async with _keep_commanding(session, pause):
+                await expect_ready(session, "while commands keep coming")
+
+    await compared(iut, play, SHORT_PAUSE, None, "ready.sent")
 
 
 @requirement("ready.once")
@@ -210,12 +227,8 @@ async def test_start_while_commands_keep_coming(iut: Iut) -> None:
     async def play(pause: float | None) -> None:
         async with open_session(iut, program=program) as session:
             await start(session, motor(session, 1), requirement=SETUP)
-            keeping = asyncio.create_task(_keep_commanding(session, pause))
-            try:
+            async with _keep_commanding(session, pause):
                 ran = await wait_for_output(iut, session)
-            finally:
-                keeping.cancel()
-                await asyncio.wait({keeping})
             check(
                 ran, "the program to run while commands keep coming", "StartExecution had no effect"
             )
@@ -223,10 +236,21 @@ async def test_start_while_commands_keep_coming(iut: Iut) -> None:
     await compared(iut, play, SHORT_PAUSE, None, RUNS)
 
 
-async def _keep_commanding(session: Session, pause: float | None) -> None:
-    while pause is not None and not session.ended:
-        await session.send(competition())
-        await asyncio.sleep(pause)
+@contextlib.asynccontextmanager
+async def _keep_commanding(session: Session, pause: float | None) -> AsyncIterator[None]:
+    """Send commands with this pause between two of them; none if there is no pause."""
+
+    async def send() -> None:
+        while pause is not None and not session.ended:
+            await session.send(competition())
+            await asyncio.sleep(pause)
+
+    keeping = asyncio.create_task(send())
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        await asyncio.wait({keeping})
 
 
 @requirement("start.begins-execution")

@@ -3,9 +3,10 @@
 import urllib.parse
 from typing import Any
 
+from conformance.vexide.codec import encode
 from mocks.deviations import Fault, Subtle, Table
 from mocks.steps import When, alter, before, delay, first, instead, note, noted, put, skip, then
-from mocks.vexide.faults.bases import ENABLED, RUNNING, edit, fields, member
+from mocks.vexide.faults.bases import ENABLED, RUNNING, edit, fields, member, named
 from mocks.vexide.robot import FULL, Robot
 from mocks.vexide.simulator import Simulator
 
@@ -29,6 +30,11 @@ def _behind(simulator: Any, battery: dict[str, Any]) -> None:
     """Exchange the capacity to send for the capacity before; the first one is that of a start."""
     before = getattr(simulator, "capacity_before", FULL)
     battery["capacity"], simulator.capacity_before = before, battery["capacity"]
+
+
+def _tell_old(simulator: Simulator, _: Any) -> None:
+    battery = {"voltage": 12.5, "current": 0.1, "capacity": simulator.robot.capacity}
+    simulator.write(encode({"Battery": battery}))
 
 
 FAULTS = Table(Simulator)
@@ -76,6 +82,12 @@ FAULTS["battery.set-capacity"] = {
     "battery-told-behind": Subtle(
         "Reports the old capacity at each change; the program sees the new capacity.",
         edit("Battery", _behind),
+    ),
+    "battery-told-before": Subtle(
+        "Reports the old capacity when SetBatteryCapacity comes, and never the new one.",
+        before("set_capacity", _tell_old),
+        skip("send", named("Battery") & noted("set")),
+        before("set_capacity", note("set")),
     ),
 }
 

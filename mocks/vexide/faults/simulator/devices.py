@@ -4,7 +4,21 @@ from typing import Any
 
 from conformance.vexide.codec import encode, name_of
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.steps import Function, When, first, hang, instead, later, note, noted, nth, skip, then
+from mocks.steps import (
+    Function,
+    When,
+    differing,
+    first,
+    hang,
+    instead,
+    later,
+    note,
+    noted,
+    nth,
+    only,
+    skip,
+    then,
+)
 from mocks.vexide.faults.bases import ENABLED, edit, fields, member, named
 from mocks.vexide.messages import Port, port_form
 from mocks.vexide.robot import Motor, Robot
@@ -31,6 +45,10 @@ def _stopped(_: Simulator, update: dict[str, Any]) -> bool:
 def _held(simulator: Simulator, update: dict[str, Any]) -> bool:
     """Return True if a motor without voltage is held."""
     return _stopped(simulator, update) and update["status"]["Motor"]["brake_mode"] == "Hold"
+
+
+def _voltage(_: Simulator, message: Any) -> Any:
+    return member(message, "DeviceUpdate", "status", "Motor", "voltage")
 
 
 def _rest(motor: dict[str, Any]) -> dict[str, Any]:
@@ -96,6 +114,10 @@ FAULTS["devices.update-on-change"] = {
         "Sends no DeviceUpdate after the program has run for a second.",
         skip("send", UPDATE & noted("tired")),
         then("execute", later(1.0, note("tired"))),
+    ),
+    "voltage-changes-only": Subtle(
+        "Sends a DeviceUpdate only if the voltage of a motor has changed.",
+        only("send", ~UPDATE | differing(_voltage)),
     ),
     "silent-while-disabled": Subtle(
         "Sends no DeviceUpdate while the robot is disabled, although its motors still turn.",

@@ -210,3 +210,15 @@ class StarvedByCommands(Simulator):
             if self._timer is not None:
                 self._timer.cancel()
             self.schedule(self.QUIET, self.begin)
+
+
+@fault("ready-after-a-pause", violates="ready.sent", subtle=True)
+class ReadyAfterAPause(Simulator):
+    """Loads its program again with all commands that come before Ready."""
+
+    def receive(self, data: bytes) -> None:
+        loading = self.handshaken and not self.ready
+        super().receive(data)
+        if loading and not self.ended:
+            _cancel(self)
+            self.load()
