@@ -39,6 +39,11 @@ class Machine:
         self._timer: asyncio.TimerHandle | None = None
         self._left = 0.0
 
+    @property
+    def is_running(self) -> bool:
+        """Return True during an exercise."""
+        return self._curve is not None
+
     def join(self, watcher: Watcher) -> None:
         self._watchers.append(watcher)
         if self._curve is not None:

@@ -155,11 +155,13 @@ def _check_size(session: Session) -> None:
     ending = False
     # If the stream was out of step before, the end of transmission can be an illusion.
     astray = any(found.requirement == "frame.fixed-lengths" for found in session.judge.findings)
-    for event in session.iut_events:
+    for index, event in enumerate(session.events):
+        if event.sender != session.role.name:
+            continue
         ending = ending or name_of_begun(event.data or b"") == _END
         if ending and event.message == OVERSIZED:
             came = f"received a length of {event.value['length']}"
-            raise Violation("the length of the reason", came, explains=not astray)
+            raise Violation("the length of the reason", came, event=index, explains=not astray)
         # A message that breaks off earlier has not announced its length yet.
         has_length = event.message is None or (
             event.message == TRUNCATED
@@ -168,7 +170,7 @@ def _check_size(session: Session) -> None:
         )
         if ending and event.data is not None and has_length:
             came = f"received more or fewer bytes than the length says: {event.data[:60]!r}"
-            raise Violation("the length of the reason", came, explains=not astray)
+            raise Violation("the length of the reason", came, event=index, explains=not astray)
 
 
 @requirement("end.closes")

@@ -8,7 +8,7 @@ from conformance.deltarobot.floats import differs_by_byte_order, is_same, is_sca
 from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import CURRENT, DESIRED, EXERCISE, POSITION, curve
 from conformance.deltarobot.server.tester import drain
-from conformance.deltarobot.session_ends import is_served
+from conformance.deltarobot.session_ends import has_announced_end, is_served
 from conformance.harness.deadlines import Countdown
 from conformance.iut import Iut
 from conformance.session import Session
@@ -52,9 +52,12 @@ async def run_operation(session: Session, operation: str, **arguments: Any) -> N
 async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> Message:
     """Start an exercise by its hook; return the first message of the exercise.
 
-    Raises NotExercised if the hook is missing, and Violation of exercise.curve-first if no message
-    of the exercise arrives.
+    Raises NotExercised if the hook is missing, Inconclusive if the server has ended the
+    transmission before, and Violation of exercise.curve-first if no message of the exercise
+    arrives.
     """
+    if has_announced_end(session):
+        raise Inconclusive("the server ended the transmission before this exercise")
     await_presence, first = is_served(session), None
     await run_operation(session, "exercise", curve=[list(point) for point in curve])
     _began, left = session.now, session.countdown("exercise", "response")

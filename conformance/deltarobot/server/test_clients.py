@@ -9,8 +9,9 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from conformance.cases import lasting, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.deltarobot.codec import encode
+from conformance.deltarobot.floats import is_same
 from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import EXERCISE, HANDSHAKE, OF_EACH_SIZE, PROGRESS, pong
 from conformance.deltarobot.server.exercise import (
@@ -18,6 +19,7 @@ from conformance.deltarobot.server.exercise import (
     SQUARE,
     STATE,
     await_presence,
+    begin,
     first_shown,
     is_curve,
     run_operation,
@@ -36,6 +38,8 @@ from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violat
 
 _BEYOND = 1.5  # times the time for a handshake, after which no timer of a handshake is left
 _UNREAD = 15  # curves; more bytes than a system buffers for a client that reads nothing
+_EARLIER = [[7.5, -3.0, 5.25], [7.0, -3.5, 5.0]]
+"""A curve that no server has by itself."""
 _WITHOUT_CLIENT: Mapping[str, Mapping[str, Any]] = {
     "exercise": {"curve": SQUARE},
     "progress": STATE,
@@ -88,6 +92,27 @@ async def test_curve_for_each_client(iut: Iut) -> None:
                 expected = f"Curve first to the {which} of two clients"
                 wrong = Violation(expected, f"received {came.name} first", event=came.event)
                 raise wrong.shown_in(session)
+
+
+@requirement("exercise.curve-values")
+async def test_curve_for_a_late_client(iut: Iut) -> None:
+    """A client that connects during an exercise gets no curve of an earlier exercise."""
+    async with iut.instance() as instance:
+        async with iut.connect(instance) as session:
+            await shake_hands(session)
+            for points in (_EARLIER, SQUARE):
+                await begin(session, points)
+            await end_session(session)
+        async with open_next_client(iut, instance, "another", NEXT) as late:
+            came = await late.wait_for("Curve", within=late.countdown("exercise"))
+            if came is None:
+                raise NotExercised("a client that connects during an exercise gets no curve")
+            check(
+                not is_same(_EARLIER, came.value["points"]),
+                "the curve of the current exercise, or none",
+                "received the curve of the exercise before",
+                came.event,
+            )
 
 
 @requirement("handshake.patient")

@@ -16,13 +16,13 @@ from conformance.cases import (
 )
 from conformance.deltarobot import strategies
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.handshake import open_session
-from conformance.deltarobot.messages import PROGRESS, UNKNOWN, end
+from conformance.deltarobot.handshake import open_session, shake_hands
+from conformance.deltarobot.messages import HANDSHAKE, PROGRESS, UNKNOWN, end
 from conformance.deltarobot.server.exercise import begin, set_progress
 from conformance.deltarobot.server.tester import drain
 from conformance.deltarobot.service import check_continues, check_serves, habits
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation
+from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 
@@ -60,6 +60,26 @@ async def test_pause_inside_an_end(iut: Iut, at: int) -> None:
             check(await session.until_closed(), expected, "the server did not close it")
 
     await compared(iut, play, at, 0, "end.received")
+
+
+@requirement("frame.segmentation")
+async def test_end_with_the_handshake(iut: Iut) -> None:
+    """An end of transmission in one write with the handshake closes the connection."""
+    closing = (await habits(iut)).closing
+    if closing is None:
+        raise Inconclusive("the server closes after no end of transmission in a plain session")
+
+    async def play(together: bool) -> None:
+        async with iut.session() as session:
+            if together:
+                await session.send(*HANDSHAKE, end(closing), segmentation=whole)
+            else:
+                await shake_hands(session)
+                await session.send(end(closing))
+            expected = "the connection to be closed after an end of transmission"
+            check(await session.until_closed(), expected, "the server did not close it")
+
+    await compared(iut, play, True, False, "end.received")
 
 
 @requirement("messages.unknown-skipped")

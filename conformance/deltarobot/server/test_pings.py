@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import absent, check, each_of, lasting, requirement
+from conformance.cases import absent, check, compared, each_of, lasting, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import (
@@ -21,6 +21,7 @@ from conformance.deltarobot.handshake import (
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
+    OF_EACH_SIZE,
     POSITION,
     UNKNOWN,
     VERSION,
@@ -31,7 +32,12 @@ from conformance.deltarobot.oracle import PINGS_OF_PAIRS
 from conformance.deltarobot.refusal import look_beyond_the_handshake_time
 from conformance.deltarobot.server.exercise import begin, run_operation, stop_exercise
 from conformance.deltarobot.server.tester import drain, open_next_client, visit
-from conformance.deltarobot.service import check_serves, check_survives, ordinary
+from conformance.deltarobot.service import (
+    check_serves,
+    check_survives,
+    leave_out_refused,
+    ordinary,
+)
 from conformance.deltarobot.session_ends import has_announced_end
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -41,6 +47,7 @@ from conformance.wire import Message
 
 MIN_PINGS = 5  # pings that the oracle needs to decide if their numbers are random
 _SORTED = 10  # pings; so many random numbers are never in order
+_BUSY = 10  # messages of a client in the longest time between two pings
 _MANY = 20  # clients; more than a server has places for
 _OPEN_FILES = 1100  # clients; more than the 1024 open files that many systems allow a process
 VISITS = {
@@ -52,11 +59,19 @@ _VISITING = 10  # seconds for these clients, so that a slow server does not slow
 _STRAY = 10  # clients without a handshake, such as programs that search for open ports
 
 
-async def next_ping(session: Session) -> Message:
-    """Wait for the next ping. Raises Inconclusive if none arrives and no interval is declared."""
+async def next_ping(session: Session, meanwhile: Any = None) -> Message:
+    """Wait for the next ping. Raises Inconclusive if none arrives and no interval is declared.
+
+    ``meanwhile`` is a message that is sent several times while no ping arrives.
+    """
     within = session.seconds("ping") + session.seconds("response")
     declared = "ping" in session.instance.configuration.timing
-    message = await session.wait_for("Ping", within=within)
+    left, message = session.countdown(within), None
+    while message is None and left() > 0 and not session.ended:
+        if meanwhile is not None:
+            await session.send(meanwhile)
+        each = within if meanwhile is None else session.seconds("ping") / _BUSY
+        message = await session.wait_for("Ping", within=each)
     if message is not None:
         return message
     if session.ended and has_announced_end(session):
@@ -81,9 +96,23 @@ def _count(session: Session) -> str:
 @requirement("ping.sent")
 async def test_pings_come(iut: Iut) -> None:
     """Pings arrive repeatedly while the connection is otherwise quiet."""
+    many = _SORTED * iut.configuration.seconds("ping") <= iut.configuration.max_wait
     async with open_session(iut) as session:
-        for _ in range(4):
+        for _ in range(_SORTED if many else 4):
             await next_ping(session)
+
+
+@requirement("ping.sent")
+async def test_pings_to_a_busy_client(iut: Iut) -> None:
+    """Pings arrive although the client sends other messages all the time."""
+    [message] = (await leave_out_refused(iut, {"64-bit": OF_EACH_SIZE["64-bit"]})).values()
+
+    async def play(meanwhile: Any) -> None:
+        async with open_session(iut) as session:
+            for _ in range(4):
+                await next_ping(session, meanwhile)
+
+    await compared(iut, play, message, None, "ping.sent")
 
 
 @requirement("ping.sent")

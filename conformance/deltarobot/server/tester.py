@@ -250,7 +250,13 @@ async def _open_next_client(
                 raise Violation(expected, none.came, requirement) from none
         return await _is_refused(session)
 
-    async with iut.connect(instance, is_refusing=refuses) as session:
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            session = await stack.enter_async_context(iut.connect(instance, is_refusing=refuses))
+        except Unreachable as none:
+            if instance.connections:
+                raise Violation(expected, str(none), requirement) from None
+            raise
         if came := _refusal(session):
             raise Violation(expected, came, requirement)
         yield session

@@ -22,6 +22,8 @@ from mocks.steps import (
     from_connection,
     having,
     instead,
+    note,
+    noted,
     send,
     skip,
     then,
@@ -141,6 +143,11 @@ SERVER["robustness.next-client"] = {
     "ends-with-a-reset": Subtle(
         "Exits in an orderly way after a client has reset its connection.",
         before("input_ended", exit_process, having("stream.broken")),
+    ),
+    "ends-with-a-slow-reader": Subtle(
+        "Exits in an orderly way after a client has left that had not read everything.",
+        before("begin", note("behind", having("stream.is_behind"))),
+        before("closed", exit_process, noted("behind")),
     ),
 }
 
@@ -439,3 +446,20 @@ class RefusedKeepPlaces(Server):
     def welcome(self) -> None:
         if len(self.refused) < 5:
             super().welcome()
+
+
+@fault("first-curve-for-the-late", violates="exercise.curve-values", subtle=True)
+class FirstCurveForTheLate(Server):
+    """Sends the curve of its first exercise to a client that connects during a later exercise."""
+
+    earliest: ClassVar[list[Any]] = []
+    joining = False
+
+    def welcome(self) -> None:
+        self.joining = True
+        super().welcome()
+        self.joining = False
+
+    def begin(self, curve: list[Vector]) -> None:
+        self.earliest[:] = self.earliest or curve
+        super().begin([*self.earliest] if self.joining else curve)

@@ -72,6 +72,21 @@ class FirstAfterHandshake(Misreader):
         return found if self.seen <= 2 else found[:1]
 
 
+class RestOfTheHandshakeLost(Misreader):
+    """Loses what arrives in one read with the end of the handshake."""
+
+    seen = 0
+
+    def feed(self, data: bytes) -> list[Frame]:
+        left = len(HANDSHAKE) - self.seen
+        found = super().feed(data)
+        self.seen += len(found)
+        if len(found) >= left > 0:
+            self.buffer = b""
+            return found[:left]
+        return found
+
+
 class UndefinedSizesLost(Misreader):
     """Reads only the lower 16 bits of lengths, and no message after bytes of undefined size."""
 
@@ -233,6 +248,10 @@ FAULTS["frame.segmentation"] = {
     "handshake-in-one-read": Fault(
         "Refuses a handshake that does not arrive with one read.",
         then("receive", call("refuse", "the handshake is incomplete"), ~SHAKEN & ~having("ended")),
+    ),
+    "rest-of-the-handshake-lost": Subtle(
+        "Loses what arrives in one read with the end of its peer's handshake.",
+        reads(RestOfTheHandshakeLost),
     ),
     "one-message-a-read": Fault(
         "Loses an incomplete message at the end of each read.", reads(lambda: PerRead(Decoder))

@@ -1,11 +1,13 @@
 """Faults of the server in its pings, and in its reaction to pongs."""
 
+import asyncio
 import time
 from dataclasses import replace
 from itertools import count
 from random import Random
 from typing import Any, ClassVar
 
+from conformance.codec import Frame
 from conformance.deltarobot.codec import message
 from mocks.deltarobot.exercise import State
 from mocks.deltarobot.faults.building import LATER, Tiring, named
@@ -27,6 +29,10 @@ def _ping_often(server: Server) -> None:
     server.settings = replace(server.settings, ping=0.25)
 
 
+def _ping_later(server: Server, _: int) -> None:
+    server.settings = replace(server.settings, ping=2 * server.settings.ping)
+
+
 FAULTS = Table(Server)
 
 FAULTS["ping.sent"] = {
@@ -36,6 +42,9 @@ FAULTS["ping.sent"] = {
         "Sends no pings during an exercise, because other messages are sent then.",
         skip("send_ping", noted("exercising")),
         before("begin", note("exercising")),
+    ),
+    "pings-grow-rare": Subtle(
+        "Doubles the time to the next ping after each ping.", then("send_ping", _ping_later)
     ),
 }
 
@@ -187,3 +196,21 @@ class EachNumberTwice(Server):
             return self.number_of_last
         number, self.number_of_last = self.number_of_last, -1
         return number
+
+
+@fault("pings-to-the-silent-only", violates="ping.sent", subtle=True)
+class PingsToTheSilentOnly(Server):
+    """Sends a ping only if its client has sent nothing since the time between two pings."""
+
+    heard = 0.0
+
+    def take(self, frame: Frame) -> None:
+        self.heard = asyncio.get_running_loop().time()
+        super().take(frame)
+
+    def next_ping(self) -> None:
+        left = self.heard + self.settings.ping - asyncio.get_running_loop().time()
+        if left > 0:
+            self.call_later(left, self.next_ping)
+        else:
+            super().next_ping()

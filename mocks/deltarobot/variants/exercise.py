@@ -259,3 +259,41 @@ class AllThreeAtOnce(Client):
         super().desired(value)
         for name, vector in self.coming.items():
             setattr(self.view, name, vector)
+
+
+class Attentive(Server):
+    """A server that notices soon when an exercise has ended."""
+
+    attentive = False
+
+    def begin(self, curve: list[Vector]) -> None:
+        super().begin(curve)
+        if not self.attentive:
+            self.attentive = True
+            self.look()
+
+    def look(self) -> None:
+        if self.machine.is_running:
+            self.call_later(0.01, self.look)
+        else:
+            self.attentive = False
+            self.exercise_over()
+
+    def exercise_over(self) -> None:
+        """React to the end of an exercise."""
+
+
+@variant("ends-with-its-exercise", of="progress.ends")
+class EndsWithItsExercise(Attentive):
+    """Ends the transmission after an exercise has ended."""
+
+    def exercise_over(self) -> None:
+        self.end("the exercise is over")
+
+
+@variant("own-exercises-between", of="progress.ends")
+class OwnExercisesBetween(Attentive):
+    """Begins an exercise of its own after an exercise has ended."""
+
+    def exercise_over(self) -> None:
+        self.machine.begin(circle())
