@@ -185,6 +185,17 @@ FAULTS["motor.flags-zero"] = {
     ),
 }
 
+FAULTS["motor.units"] = {
+    "motor-in-millivolts": Fault(
+        "Reports the voltage of a motor in millivolts, as the SDK counts it.",
+        fields("DeviceUpdate", *MOTOR, voltage=lambda volts: 1000.0 * volts),
+    ),
+    "motor-in-percent": Subtle(
+        "Reports the voltage of a motor in percent of 12 V.",
+        fields("DeviceUpdate", *MOTOR, voltage=lambda volts: volts / 0.12),
+    ),
+}
+
 FAULTS["motor.inertia"] = {
     "inertia-ignored": Fault(
         "Treats every motor as a motor without load.",
