@@ -1,5 +1,6 @@
 """Trainer commands for the ball."""
 
+import contextlib
 from math import hypot
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from conformance.cases import check, compared, requirement
 from conformance.iut import Iut
 from conformance.simspark.codec import encode
+from conformance.simspark.server.tester.agents import name_of, play_agent
 from conformance.simspark.server.tester.match import Match, match
 from conformance.simspark.server.tester.monitors import (
     CLOSE,
@@ -17,7 +19,7 @@ from conformance.simspark.server.tester.monitors import (
 )
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import View
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 HIGH = 1.0  # metres; a ball above this height is still in the air
 STILL = 0.05  # metres; a ball at rest moves less than this
@@ -429,3 +431,38 @@ async def test_players_move_away(iut: Iut) -> None:
                 ),
             )
             await watch.settle()
+
+
+@requirement("drop-ball.players-away")
+async def test_many_players_move_away(iut: Iut) -> None:
+    """dropBall moves all players away from the ball, also if each team has two of them there."""
+    async with match(iut) as game, contextlib.AsyncExitStack() as others:
+        watch, names = game.watch, [game.left, game.right]
+        for team in game.names:
+            playing = play_agent(iut, watch.session.instance, game.called[team])
+            if name := name_of(await others.enter_async_context(playing)):
+                names.append(name)
+        if len(names) == len(game.names):
+            raise NotExercised("the game state (GS) does not contain the names of further agents")
+        place = watch.find_vacant(0.2, 0.45)
+        radius = watch.view.parameter("FreeKickDistance", 1.0)
+        await watch.put_ball(place)
+        await watch.settle()
+        near = place.nodes_within(watch.view, radius)
+        step = round(min(0.45, radius / 2), 2)
+        sides = ((-step, 0.0), (0.0, step), (0.0, -step), (step, 0.0))
+        for name, (along, across) in zip(names, sides, strict=False):
+            beside = Place(place.x + along, place.y + across)
+            await watch.command(f"(agent {name}(pos {beside.x} {beside.y} 0.4))")
+            await watch.wait_until(
+                beside.is_occupied, f"show {name} at {beside}", requirement="move-agent.pos"
+            )
+        await watch.settle()
+        await watch.command("(dropBall)")
+        await watch.wait_until(
+            lambda view: place.nodes_within(view, 0.65 * radius) <= near,
+            f"show none of {len(names)} players within {radius:g} m of the ball",
+            now=lambda view: (
+                f"{len(place.nodes_within(view, 0.65 * radius) - near)} other nodes are there"
+            ),
+        )

@@ -107,14 +107,20 @@ async def _play_without_reading(iut: Iut) -> None:
                         break
                 await watch.check_obeyed(what)
                 await check_served(agent, what)
-        # The slow monitor stays connected, because a server can drop what is left for a client that
-        # leaves. A server that gives up the monitor can leave the last message incomplete.
-        slow.judge.reset(slow.role.name)
-        late, left = View(), slow.countdown("response")
-        while late.clock < watch.view.clock and (
-            message := await slow.wait_for(*STATES, within=left)
-        ):
-            late.take(message.value)
+            # A server that gives up the monitor can leave the last message incomplete.
+            slow.judge.reset(slow.role.name)
+            late, left, score = View(), slow.countdown("response"), watch.view.value("score_left")
+
+            def is_late() -> bool:
+                return late.clock < watch.view.clock or late.value("score_left") != score
+
+            while is_late() and (message := await slow.wait_for(*STATES, within=left)):
+                late.take(message.value)
+            if late.clock >= watch.view.clock and not slow.ended and is_late():
+                raise Violation(
+                    f"the slow monitor to get score_left {score:g}, set while it did not read",
+                    f"its score_left is {late.state.get('score_left')}",
+                )
         if watch.session.size <= enough:
             raise NotExercised(
                 "the scene graphs are too short to fill the buffers of the operating system"

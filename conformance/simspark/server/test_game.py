@@ -460,3 +460,16 @@ async def test_end_of_a_half(iut: Iut) -> None:
                 raise Violation(f"half {shown} for a later monitor", came, "state.complete")
             came = f"half is still {shown}, and {now} for a later monitor"
             raise Violation("the new half in the states when it begins", came, "state.partial")
+
+
+@requirement("state.partial")
+async def test_score_while_the_time_stands(iut: Iut) -> None:
+    """A score that is set before the kick-off is in the next states, although the time stands."""
+    async with watch_server(iut) as watch:
+        await watch.play("BeforeKickOff")
+        await watch.command("(score (left 21)(right 4))")
+        if await watch.is_shown_only_in_full(
+            lambda view: view.value("score_left") == 21,
+            "the server does not change the score before the kick-off",
+        ):
+            raise Violation("the changed score in a partial state", "only a full state has it")

@@ -13,6 +13,8 @@ from conformance.simspark.codec import PERCEPTORS
 from conformance.simspark.server.tester.agents import (
     MAX_GROUPS,
     check_sides,
+    check_turns,
+    hinge_angle,
     name_of,
     play_agent,
     skip_received,
@@ -221,6 +223,23 @@ async def test_pos_does_not_turn(iut: Iut) -> None:
             change < turn / 2,
             "the orientation of the agent to stay after pos without move",
             "the agent has turned",
+        )
+
+
+@requirement("move-agent.no-operation")
+async def test_pos_does_not_turn_hinges(iut: Iut) -> None:
+    """The operation pos does not change the angle of a hinge."""
+    async with match(iut) as game:
+        agent = game.agents["Left"]
+        turn = await check_turns(iut, agent, 2.0)
+        before = await hinge_angle(iut, agent)
+        await game.put("Left", game.watch.find_vacant(-0.45, 0.35))
+        after = await hinge_angle(iut, agent)
+        # A robot without a controller can fall over, which can bend a hinge a little.
+        check(
+            abs(after - before) < abs(turn) / 2,
+            f"the hinge to stay at {before:.1f} degrees after pos without effectors",
+            f"it is at {after:.1f} degrees",
         )
 
 

@@ -30,6 +30,8 @@ from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 FAR = 1.0  # metres that no node moves by itself from one state to the next
+ROLLING = 3.0  # seconds in which a slow ball rolls far enough
+SLIGHTLY = 0.05  # metres; smaller movements need not be in an update
 TURNS = 3  # times; a server can process the two events in different cycles
 ASIDE = 0.15  # metres; a movement that monitors can see
 AFTER_START = 20  # states, in which a server that has started late adds its first nodes
@@ -427,28 +429,45 @@ async def test_updates_add_up(iut: Iut) -> None:
             await watch.check_empty(place)
             await game.put(team, place)
         await watch.settle()
-        updated, fulls = watch.view.poses, watch.view.fulls
-        await watch.command("(reqfullstate)")
+        await _check_updates_add_up(watch, FAR)
 
-        def full(view: View) -> bool:
-            nonlocal updated
-            if view.fulls > fulls:
-                return True
-            updated = view.poses
-            return False
 
-        await watch.wait_until(
-            full, "contain the full scene graph on request", requirement="full.on-request"
-        )
-        now = watch.view.poses
-        if len(now) != len(updated):
-            raise Inconclusive(f"the number of nodes changed from {len(updated)} to {len(now)}")
-        away = [hypot(b[12] - a[12], b[13] - a[13]) for a, b in zip(updated, now, strict=True)]
-        check(
-            max(away) < FAR,
-            "all nodes at the positions of the updates",
-            f"node {away.index(max(away))} is {max(away):.2f} m away from it",
-        )
+@requirement("header.partial-carries-changes")
+async def test_updates_of_a_slow_ball_add_up(iut: Iut) -> None:
+    """A ball that rolls slowly is where the updates show it, also after some seconds."""
+    async with watch_server(iut) as watch:
+        await watch.play()
+        await watch.put_ball(watch.place(-0.2, 0.1))
+        await watch.settle()
+        await watch.command("(ball (vel 0.08 0.05 0))")
+        await watch.is_still_false(lambda _: False, ROLLING)
+        await _check_updates_add_up(watch, SLIGHTLY)
+
+
+async def _check_updates_add_up(watch: Watch, most: float) -> None:
+    """Check that a full scene graph shows no node further than ``most`` metres from the updates."""
+    updated, fulls = watch.view.poses, watch.view.fulls
+    await watch.command("(reqfullstate)")
+
+    def full(view: View) -> bool:
+        nonlocal updated
+        if view.fulls > fulls:
+            return True
+        updated = view.poses
+        return False
+
+    await watch.wait_until(
+        full, "contain the full scene graph on request", requirement="full.on-request"
+    )
+    now = watch.view.poses
+    if len(now) != len(updated):
+        raise Inconclusive(f"the number of nodes changed from {len(updated)} to {len(now)}")
+    away = [hypot(b[12] - a[12], b[13] - a[13]) for a, b in zip(updated, now, strict=True)]
+    check(
+        max(away) < most,
+        "all nodes at the positions of the updates",
+        f"node {away.index(max(away))} is {max(away):.2f} m away from it",
+    )
 
 
 @requirement("graph.poses")

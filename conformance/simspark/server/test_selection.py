@@ -165,6 +165,27 @@ async def test_select_while_another_is_removed(iut: Iut) -> None:
         await check_leaves(game.watch, right, "(repos)", "the selected agent")
 
 
+@requirement("select.named")
+async def test_select_twice(iut: Iut) -> None:
+    """An agent that is selected again stays selected."""
+    async with match(iut) as game:
+        _, right = await game.put_apart()
+        await game.watch.command(f"(select {game.right})")
+        await game.watch.command(f"(select {game.right})")
+        await check_leaves(game.watch, right, "(repos)", "the agent that was selected twice")
+
+
+@requirement("select.named")
+async def test_select_while_another_comes(iut: Iut) -> None:
+    """An agent stays selected when another agent comes."""
+    async with match(iut) as game:
+        _, right = await game.put_apart()
+        await game.watch.command(f"(select {game.right})")
+        await game.watch.settle()
+        async with play_agent(iut, game.watch.session.instance, "Lefts"):
+            await check_leaves(game.watch, right, "(repos)", "the selected agent")
+
+
 @requirement("robustness.several-clients")
 async def test_select_one_that_goes(iut: Iut) -> None:
     """The server survives commands for a selected agent that has left.

@@ -259,14 +259,24 @@ class Watch:
             raise Inconclusive(f"the server has no play mode {mode}")
         before = self.view.play_mode
         await self.command(f"(playMode {mode})")
-        await self.wait_until(
-            lambda view: view.play_mode == mode,
-            f"show the play mode {mode}",
-            requirement="play-mode.set",
-            now=lambda view: f"the play mode is {view.play_mode}",
-            # The game can change to another play mode at once.
-            then=lambda view: view.play_mode != before or mode == before,
-        )
+        try:
+            await self.wait_until(
+                lambda view: view.play_mode == mode,
+                f"show the play mode {mode}",
+                requirement="play-mode.set",
+                now=lambda view: f"the play mode is {view.play_mode}",
+                # The game can change to another play mode at once.
+                then=lambda view: view.play_mode != before or mode == before,
+            )
+        except Violation as unseen:
+            if self.view.play_mode == before != mode and not self.session.ended:
+                # A full state shows if only the partial states lack the new play mode.
+                await self.command("(reqfullstate)")
+                if not await self.is_still_false(
+                    lambda view: view.play_mode == mode, self.session.seconds("response")
+                ):
+                    unseen.requirement = "state.partial"
+            raise
 
     @property
     def lasting_modes(self) -> list[str]:

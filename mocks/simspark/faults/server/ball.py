@@ -148,6 +148,12 @@ FAULTS["drop-ball.players-away"] = {
         "Moves all players near the ball by the free kick radius, in the same direction.",
         instead("move_players_away", _move_along),
     ),
+    "one-of-each-team-away": Subtle(
+        "Moves only the first player of each team away.",
+        with_robots(
+            "move_players_away", lambda robots: [*{r.side: r for r in robots[::-1]}.values()]
+        ),
+    ),
     "left-players-stay": Subtle(
         "Moves only the players of the right team away.",
         with_robots(

@@ -136,6 +136,18 @@ def _names_a_number_only(_: Server, command: list[Any]) -> bool:
     return {*parameters(command)} == {"unum"}
 
 
+def _toggle(usual: Function, server: Server, command: list[Any]) -> None:
+    before = server.world.selected
+    usual(server, command)
+    if server.world.selected is before:
+        server.world.selected = None
+
+
+def _reset_hinges(_: Server, robot: Robot, values: list[Any]) -> None:
+    robot.angles[:] = [0.0] * len(robot.angles)
+    robot.__post_init__()
+
+
 FAULTS = Table(Server)
 
 FAULTS["move-agent.pos"] = {
@@ -197,6 +209,10 @@ FAULTS["move-agent.no-operation"] = {
         "Turns an agent to its first direction by pos.",
         then("agent_pos", lambda _, robot, values: robot.place(robot.x, robot.y, robot.z, 0.0)),
     ),
+    "pos-resets-hinges": Subtle(
+        "Puts an agent into its first pose by pos, with all hinges at 0 degrees.",
+        then("agent_pos", _reset_hinges),
+    ),
     "battery-centres": Subtle(
         "Puts an agent at the centre if a command sets only its battery.",
         then("do_agent", _place_at_the_centre, SETS_THE_BATTERY),
@@ -227,6 +243,13 @@ FAULTS["select.named"] = {
     "selected-until-a-kill": Subtle(
         "Selects no agent any more after the kill of any agent.",
         then("do_kill", put("world.selected", None)),
+    ),
+    "selected-until-another-comes": Subtle(
+        "Selects no agent any more after a new agent has come.",
+        then("create", put("world.selected", None)),
+    ),
+    "second-selection-undoes": Subtle(
+        "Deselects an agent that is selected again.", Change("do_select", _toggle)
     ),
 }
 

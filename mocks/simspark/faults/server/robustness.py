@@ -136,6 +136,10 @@ FAULTS["robustness.slow-monitor"] = {
         "Runs no cycle while an agent has unread data.",
         skip("cycle", lambda server: any(agent.stream.is_behind for agent in server.agents)),
     ),
+    "unread-changes-lost": Subtle(
+        "Drops each message to a monitor that has not read the messages before.",
+        skip("tell_monitor", lambda _, monitor, *rest: monitor.stream.is_behind),
+    ),
 }
 
 FAULTS["monitors.keeps-sending"] = {

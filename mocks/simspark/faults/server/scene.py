@@ -129,6 +129,10 @@ FAULTS["header.partial-carries-changes"] = {
         "Updates the ball only after a movement of 4 cm since the last message.",
         ball_update(0.04, forget=True),
     ),
+    "small-steps-not-added-up": Subtle(
+        "Updates the ball only after a movement of 4 mm since the last message.",
+        ball_update(0.004, forget=True),
+    ),
     "limbs-not-updated": Fault(
         "Never updates the transforms of limbs.",
         alter("limb_update", lambda _, robot, told, limb: (robot, list(robot.nodes), limb)),

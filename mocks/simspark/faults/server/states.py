@@ -16,6 +16,7 @@ from mocks.simspark.server import Server
 from mocks.simspark.settings import PLAY_MODES
 from mocks.steps import (
     Change,
+    Function,
     When,
     alter,
     before,
@@ -107,6 +108,11 @@ def _half_goals(server: Server) -> str:
 def _jittering_time(server: Server) -> str:
     late = 0.1 if server.cycles % 14 == 0 and server.world.time > 0.1 else 0.0
     return f"{server.world.time - late:.6g}"
+
+
+def _only_with_a_new_time(usual: Function, server: Server) -> Any:
+    time = server.state()["time"]
+    return [f"(time {time})"] if server.state_told.get("time") == time else usual(server)
 
 
 FAULTS = Table(Server)
@@ -281,6 +287,10 @@ FAULTS["state.partial"] = {
     "changes-lost-with-full-graphs": Subtle(
         "Sends only the time before the full graph that follows a change of the scene.",
         alter("tell_monitor", _without_changes, ~When(is_update)),
+    ),
+    "changes-wait-for-the-time": Subtle(
+        "Sends changes only together with a new time, and keeps them while the time stands.",
+        Change("partial_state", _only_with_a_new_time),
     ),
     "same-sum-untold": Subtle(
         "Sends new goals only if their sum has changed.",
