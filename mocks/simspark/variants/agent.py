@@ -48,6 +48,20 @@ def _is_infinite_time(_: Agent, name: str, values: list[Any]) -> bool:
 
 VARIANTS = Table(Agent)
 
+VARIANTS["text.predicates"] = {
+    "effectors-in-lists": Variant(
+        "Puts some effectors into an extra list, as in the example of getAck.",
+        returning("occasional_effector", lambda text: text and f"({text})"),
+    ),
+}
+
+VARIANTS["monitors.only-commands-of-trainers"] = {
+    "says-a-command": Variant(
+        "Says the name of a trainer command to its team.",
+        returning("occasional_effector", lambda text: f"{text}(say kickOff)"),
+    ),
+}
+
 VARIANTS["agents.create-first"] = {
     "comes-back": Variant(
         "Connects again after a disconnect, and creates its robot again.",

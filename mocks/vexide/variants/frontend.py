@@ -50,6 +50,25 @@ def _with_own_values(_: Frontend, args: dict[str, Any]) -> dict[str, Any]:
     return {"Raw": {**state, **own}}
 
 
+def _drain(frontend: Frontend, args: dict[str, Any]) -> None:
+    """Send a little less energy than before, as long as the user sets no other energy."""
+    left = frontend.world.battery
+
+    def drain() -> None:
+        nonlocal left
+        if frontend.live and left and frontend.world.battery == left:
+            frontend.world.battery = left = max(left - 0.001, 0.0)
+            frontend.send_battery()
+            asyncio.get_running_loop().call_later(0.1, drain)
+
+    asyncio.get_running_loop().call_later(0.1, drain)
+
+
+def _converted(_: Frontend, message: Any) -> Any:
+    volts = 5 / 4095 * round(message["AdiInput"]["voltage"] / 5 * 4095)
+    return {"AdiInput": {**message["AdiInput"], "voltage": volts}}
+
+
 def _poll(frontend: Frontend) -> None:
     """Send the state of the controller now, and fifty times a second from now on."""
     if frontend.live:
@@ -199,6 +218,20 @@ VARIANTS["touch.point"] = {
     "smaller-display": Variant(
         "Has a display of half the size, with half the touchable coordinates.",
         alter("press", lambda _, point: {axis: at // 2 * 2 for axis, at in point.items()}),
+    ),
+}
+
+VARIANTS["battery.told"] = {
+    "battery-drains": Variant(
+        "Sends the energy that a set battery has left, ten times a second.",
+        then("user_charges", _drain),
+    ),
+}
+
+VARIANTS["adi.told"] = {
+    "adi-of-a-converter": Variant(
+        "Sends the voltages of a converter of 12 bits for 5 V.",
+        alter("send", _converted, named("AdiInput")),
     ),
 }
 
