@@ -1,12 +1,13 @@
 """Input that a server must survive: wrong commands, malformed texts, wrong lengths."""
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from conformance.cases import check, explore, requirement
+from conformance.cases import check, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.memory import check_growth, final_growth, memory_growth
 from conformance.session import Session
@@ -22,13 +23,16 @@ from conformance.simspark.server.tester.agents import (
 from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import Watch, watch_server
 from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, expressions
-from conformance.verdicts import NotExercised, Violation
+from conformance.verdicts import NotExercised, Unreachable, Violation
 
 CLIENT_COUNT = 22
 """Connections that come and go, and messages in one write.
 
 The number is that of the players in a match.
 """
+
+OPEN_FILES = 1100  # clients; more than the 1024 open files that many systems allow a process
+VISITING = 10  # seconds for these clients, so that a slow server does not slow down the run
 
 WRONG = (
     "(fly me to the moon)",
@@ -371,6 +375,34 @@ async def test_many_monitors(iut: Iut) -> None:
     ):
         for watch in (c, a, b):
             await watch.check_obeyed("the commands of others")
+
+
+@requirement("robustness.several-clients")
+@lasting
+@pytest.mark.parametrize("channel", ["monitor", "agent"])
+async def test_very_many_clients(iut: Iut, channel: str) -> None:
+    """Clients are served after more clients than a process can have open files."""
+    scene = expressions(f"(scene {iut.configuration.value('scene')})")
+    visit = encode(scene) if channel == "agent" else b""
+    async with iut.instance() as instance, watch_server(iut, instance) as watch:
+        deadline, number = asyncio.get_running_loop().time() + VISITING, 0
+        # A server that needs long for each client is tried with fewer clients.
+        while number < OPEN_FILES and asyncio.get_running_loop().time() < deadline:
+            try:
+                link = await instance.link(channel)
+            except Unreachable:
+                break
+            number += 1
+            await link.visit(visit, iut.seconds("quiet"))
+        after = f"{number} other clients at the port of the {channel}s"
+        await watch.session.assert_alive(after)
+        try:
+            async with watch_server(iut, instance) as later, play_agent(iut, instance) as agent:
+                await later.check_obeyed(after)
+                await check_served(agent, after)
+        except (Unreachable, Violation) as none:
+            came = none.came if isinstance(none, Violation) else str(none)
+            raise Violation(f"new clients to be served after {after}", came) from none
 
 
 PARTS = {"nothing": 0, "half a length": 2, "half a text": 9}

@@ -103,6 +103,16 @@ FAULTS["robustness.several-clients"] = {
             "welcome", lambda _, monitor: monitor.close(), lambda _, monitor: monitor.number > 20
         ),
     ),
+    "thousand-monitors": Subtle(
+        "Serves no monitor after a thousand monitors, because it never frees their places.",
+        instead(
+            "welcome", lambda _, monitor: monitor.close(), lambda _, monitor: monitor.number > 1000
+        ),
+    ),
+    "thousand-agents": Subtle(
+        "Creates no robot after a thousand agents, because it never frees their places.",
+        skip("create", lambda _, agent, expression: agent.number > 1000),
+    ),
     "dies-of-resets": Subtle(
         "Dies when the connection of an agent is reset.",
         before("agent_left", die, lambda _, agent: agent.stream.broken),
