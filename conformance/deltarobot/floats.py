@@ -7,12 +7,13 @@ from typing import Any
 
 DENORMAL = 2.0**-149
 LARGEST = (2.0 - 2.0**-23) * 2.0**127
+LINE_ENDS = float.fromhex("0x1.1a141ap-1")  # its bytes are CR, LF, CR and 3F
 EDGES: list[list[Any]] = [
     [0.0, -0.0, DENORMAL],
     [-DENORMAL, LARGEST, -LARGEST],
-    [2.0**-126, -(2.0**-127), 1.0],
+    [2.0**-126, -(2.0**-127), LINE_ENDS],
 ]
-"""Points of finite numbers at the limits of single precision."""
+"""Points of finite numbers at the limits of single precision, or with unusual bytes."""
 NO_NUMBERS: list[list[Any]] = [["NaN", "Infinity", "-Infinity"], ["NaN:ff800001", 1.0, "NaN"]]
 
 _SIX_DIGITS = 1e-5  # largest relative error of a number with six digits

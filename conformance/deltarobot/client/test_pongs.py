@@ -28,6 +28,7 @@ from conformance.deltarobot.messages import (
     HANDSHAKE,
     POSITION,
     PROGRESS,
+    begin_message,
     curve,
     ping,
     pong,
@@ -205,3 +206,13 @@ async def test_foreign_messages(iut: Iut) -> None:
     async with open_session(iut) as session:
         await session.send(pong(1), vector(POSITION, 0.0, 0.0, 0.0), pong(1), pong(2**64 - 1))
         await check_ignores(iut, session, "pongs from a server")
+
+
+@requirement("frame.variable-length")
+@pytest.mark.parametrize("length", [2**31, 2**32 - 1], ids=hex)
+async def test_ping_inside_gigabytes(iut: Iut, length: int) -> None:
+    """A ping inside the contents of a message of gigabytes is not answered."""
+    async with open_session(iut) as session:
+        await session.send_bytes(begin_message(0xF321, length, encode(ping(0x51))))
+        inside = await session.wait_for("Pong", within="response")
+        absent(inside, f"no pong to a ping inside a message of {length} bytes")

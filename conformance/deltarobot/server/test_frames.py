@@ -17,7 +17,7 @@ from conformance.cases import (
 from conformance.deltarobot import strategies
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import open_session, shake_hands
-from conformance.deltarobot.messages import HANDSHAKE, PROGRESS, UNKNOWN, end
+from conformance.deltarobot.messages import HANDSHAKE, PROGRESS, UNKNOWN, begin_message, end
 from conformance.deltarobot.server.exercise import begin, set_progress
 from conformance.deltarobot.server.tester import drain
 from conformance.deltarobot.service import check_continues, check_serves, habits
@@ -80,6 +80,22 @@ async def test_end_with_the_handshake(iut: Iut) -> None:
             check(await session.until_closed(), expected, "the server did not close it")
 
     await compared(iut, play, True, False, "end.received")
+
+
+@requirement("frame.variable-length")
+@pytest.mark.parametrize("length", [2**31, 2**32 - 1], ids=hex)
+async def test_end_inside_gigabytes(iut: Iut, length: int) -> None:
+    """An end of transmission inside the contents of a message of gigabytes closes nothing."""
+    ending = encode(end((await habits(iut)).closing or ""))
+
+    async def play(contents: bytes) -> None:
+        async with open_session(iut) as session:
+            await session.send_bytes(begin_message(0xF321, length, contents))
+            closed = await session.until_closed(session.seconds("quiet"))
+            expected = f"no effect of bytes inside a message of {length} bytes"
+            check(not closed, expected, "the server closed the connection")
+
+    await compared(iut, play, ending, bytes(len(ending)), "robustness.huge-length")
 
 
 @requirement("messages.unknown-skipped")

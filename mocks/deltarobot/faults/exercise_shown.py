@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from conformance.codec import Frame
+from conformance.deltarobot.codec import Decoder
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import Vector
 from mocks.deviations import Fault, Subtle, Table, fault
@@ -24,8 +25,16 @@ from mocks.steps import (
     returning,
     skip,
 )
+from mocks.stream_readers import reads
 
 Curve = list[Vector]
+
+
+class LineEndsTranslated(Decoder):
+    """Reads each CR as LF."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        return super().feed(data.replace(b"\r", b"\n"))
 
 
 def shown(change: Callable[[Curve], Curve]) -> Change:
@@ -185,6 +194,9 @@ FAULTS["progress.unused-value"] = {
 }
 
 FAULTS["frame.floats"] = {
+    "line-ends-translated": Subtle(
+        "Reads each CR as LF, as a stream of text does.", reads(LineEndsTranslated)
+    ),
     "hundredths": Subtle(
         "Rounds all values to hundredths.", returning("state", lambda state: _rounded(state, 2))
     ),

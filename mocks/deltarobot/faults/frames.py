@@ -209,6 +209,10 @@ FAULTS["frame.variable-length"] = {
         "Skips at most 4096 bytes of contents, and reads the rest as messages.",
         misreads(length=lambda data: min(little(data), 4096)),
     ),
+    "negative-lengths-are-none": Subtle(
+        "Reads lengths as signed numbers, and negative ones as 0.",
+        misreads(length=lambda data: max(int.from_bytes(data, "little", signed=True), 0)),
+    ),
     "lengths-with-themselves": Fault(
         "Reads lengths as if they included the length field itself.",
         misreads(length=lambda data: max(little(data) - 4, 0)),
