@@ -52,8 +52,8 @@ async def run_operation(session: Session, operation: str, **arguments: Any) -> N
 async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> Message:
     """Start an exercise by its hook; return the first message of the exercise.
 
-    Raises NotExercised if the hook is missing, Inconclusive if the server has ended the
-    transmission before, and Violation of exercise.curve-first if no message of the exercise
+    Raises NotExercised if the hook is missing, and Inconclusive if the server has ended the
+    transmission before. Raises Violation of exercise.curve-first if no message of the exercise
     arrives.
     """
     if has_announced_end(session):

@@ -435,7 +435,7 @@ async def test_players_move_away(iut: Iut) -> None:
 
 @requirement("drop-ball.players-away")
 async def test_many_players_move_away(iut: Iut) -> None:
-    """dropBall moves all players away from the ball, also if each team has two of them there."""
+    """dropBall moves all players away from the ball, also two of each team."""
     async with match(iut) as game, contextlib.AsyncExitStack() as others:
         watch, names = game.watch, [game.left, game.right]
         for team in game.names:

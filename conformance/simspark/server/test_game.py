@@ -464,7 +464,7 @@ async def test_end_of_a_half(iut: Iut) -> None:
 
 @requirement("state.partial")
 async def test_score_while_the_time_stands(iut: Iut) -> None:
-    """A score that is set before the kick-off is in the next states, although the time stands."""
+    """A score set before the kick-off is shown, although the time stands still."""
     async with watch_server(iut) as watch:
         await watch.play("BeforeKickOff")
         await watch.command("(score (left 21)(right 4))")

@@ -450,7 +450,7 @@ class RefusedKeepPlaces(Server):
 
 @fault("first-curve-for-the-late", violates="exercise.curve-values", subtle=True)
 class FirstCurveForTheLate(Server):
-    """Sends the curve of its first exercise to a client that connects during a later exercise."""
+    """Sends its first curve to a client that connects during a later exercise."""
 
     earliest: ClassVar[list[Any]] = []
     joining = False

@@ -200,7 +200,7 @@ class EachNumberTwice(Server):
 
 @fault("pings-to-the-silent-only", violates="ping.sent", subtle=True)
 class PingsToTheSilentOnly(Server):
-    """Sends a ping only if its client has sent nothing since the time between two pings."""
+    """Waits for its next ping again after each message of its client."""
 
     heard = 0.0
 

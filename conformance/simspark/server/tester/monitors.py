@@ -270,7 +270,7 @@ class Watch:
             )
         except Violation as unseen:
             if self.view.play_mode == before != mode and not self.session.ended:
-                # A full state shows if only the partial states lack the new play mode.
+                # A full state shows if the new play mode is missing only in the partial states.
                 await self.command("(reqfullstate)")
                 if not await self.is_still_false(
                     lambda view: view.play_mode == mode, self.session.seconds("response")
