@@ -109,7 +109,7 @@ async def test_pings_to_a_busy_client(iut: Iut) -> None:
 
     async def play(meanwhile: Any) -> None:
         async with open_session(iut) as session:
-            for _ in range(4):
+            for _ in range(2):
                 await next_ping(session, meanwhile)
 
     await compared(iut, play, message, None, "ping.sent")

@@ -231,6 +231,15 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
 
 
 @requirement("robustness.odd-perceptors")
+async def test_perceptors_of_older_servers(iut: Iut) -> None:
+    """The agent survives a hear perceptor without a team, as older servers send it."""
+    async with connect_agent(iut) as tester:
+        for more in ("(hear 0.00 self hello)", "(hear 12.50 -30.00 hello)"):
+            await tester.send_group(more)
+            await tester.check_continues(f"the perceptor {more}")
+
+
+@requirement("robustness.odd-perceptors")
 async def test_the_same_group_again(iut: Iut) -> None:
     """The agent survives the same group several times, with the same time.
 

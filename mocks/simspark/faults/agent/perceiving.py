@@ -120,6 +120,10 @@ FAULTS["robustness.odd-perceptors"] = {
     "leaves-off-at-nothing-in-sight": Subtle(
         "Reads a group only up to an empty See perceptor.", up_to(lambda item: item != ["See"])
     ),
+    "dies-of-a-hear-without-team": Subtle(
+        "Reads a message after the team, the time and the direction of each hear perceptor.",
+        before("perceive", die, lambda _, name, values: name == "hear" and len(values) < 4),
+    ),
     "dies-of-a-still-clock": Subtle(
         "Divides by the time since the last group.", before("heed", die, _is_at_the_same_time)
     ),
