@@ -406,12 +406,17 @@ class Reduction:
     def _ends_without_us(self, steps: Sequence[Step]) -> bool:
         """True if the IUT ends the connection although our side does nothing there.
 
-        A process that crashes or exits before the connection begins does not end the connection.
+        - A process that crashes or exits before the connection begins does not end the connection.
+        - To open a connection can be the reason for an end that follows at once. A later end can
+          have another reason: the IUT does not wait longer for a message.
         """
-        number = self._subject.connection
-        if self._subject.end.crashed or number >= len(self.latest):
+        if self._subject.end.crashed:
             return False
-        return all(step.connection != number for step in steps)
+        number = self._subject.connection
+        ours = [step for step in steps if step.connection == number]
+        if not ours:
+            return number < len(self.latest)
+        return all(step.opens and step.left > _MIN_END_TIME for step in ours)
 
     async def _shortest_prefix(self, steps: Sequence[Step], continues: int) -> int:
         """The length of the shortest prefix that ends the session.

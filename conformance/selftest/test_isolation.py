@@ -205,6 +205,20 @@ def test_a_late_end_is_not_blamed_on_a_later_message() -> None:
     assert experiments.smallest == ["Handshake", "Touch"]
 
 
+@pytest.mark.parametrize(("left", "culprits"), [(0.1, [CONNECT]), (0.6, [])], ids=["soon", "late"])
+def test_to_open_a_connection_ends_it_only_soon(left: float, culprits: list[str]) -> None:
+    """An IUT can give up a further connection in which our side sends too little."""
+    steps = (
+        Step(0, FIRST_CONNECTION, opens=True, left=2.0),
+        Step(0, "Handshake", b"x", "x", left=1.9),
+        Step(1, CONNECT, opens=True, left=left),
+        Step(1, "Touch", b"x", "x", left=left),
+    )
+    subject = replace(session("a", end=CLOSE), steps=steps, channels=("", ""), connection=1)
+    found = isolated(Simulated(lambda sent: CONNECT in sent), (met("a", end=CLOSE), subject))
+    assert [culprit.label for culprit in found] == culprits
+
+
 def test_replays_have_a_budget() -> None:
     """A session of which every message is needed stays whole; the controls are played."""
     labels = [f"m{number}" for number in range(200)]
