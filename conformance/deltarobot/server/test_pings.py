@@ -70,7 +70,7 @@ async def next_ping(session: Session, meanwhile: Any = None) -> Message:
     while message is None and left() > 0 and not session.ended:
         if meanwhile is not None:
             await session.send(meanwhile)
-        each = within if meanwhile is None else session.seconds("ping") / _BUSY
+        each = left if meanwhile is None else session.countdown(session.seconds("ping") / _BUSY)
         message = await session.wait_for("Ping", within=each)
     if message is not None:
         return message
