@@ -329,7 +329,7 @@ def _is_turning(updates: list[Message]) -> bool:
 
 @requirement("motor.units")
 async def test_voltage_in_volts(iut: Iut) -> None:
-    """A motor to which the program applies 6 V reports no more volts than a battery has."""
+    """A motor at 6 V reports no more volts than a battery has."""
     async with open_session(iut, program="drive") as session:
         await start(session, motor(session, 1))
         last = (await _wait_until_turning(session))[-1]
