@@ -29,7 +29,7 @@ from conformance.wire import NOISE, PART
 REPLAYS = 40  # replays of one reduction; 20 suffice for 1000 messages with one culprit
 CONTROLS = 5  # of them: replays that are kept for the controls at the end
 REPLAY_TIME = 2.0  # seconds that a replay can take after its latest connection
-_REPLY_TIME = 0.3  # seconds to wait for a message, if the IUT sent a message here in the session
+_REPLY_TIME = 0.3  # seconds to wait for the message that the IUT sent here in the session
 _MIN_END_TIME = 0.3  # seconds to wait for the end after the last message, at least
 
 
@@ -53,9 +53,11 @@ class Close(Enum):
 class Step:
     """A step of our side: a connection, its end, a message or an operation.
 
-    ``connection`` counts from 0. ``turn``: the IUT sent something on this connection after the
-    previous step. ``answers``: the number of operations that the IUT had answered before. ``left``:
-    the time from this step to the end of the session, in seconds.
+    - ``connection`` counts from 0.
+    - ``after``: the name of the IUT's latest message on this connection since the previous step;
+      empty for bytes that are not a message, None if nothing came
+    - ``answers``: the number of operations that the IUT had answered before
+    - ``left``: the time from this step to the end of the session, in seconds
     """
 
     connection: int
@@ -66,7 +68,7 @@ class Step:
     arguments: dict[str, Any] = field(default_factory=dict)
     opens: bool = False
     closes: Close | None = None
-    turn: bool = False
+    after: str | None = None
     answers: int = 0
     left: float = 0.0
 
@@ -139,7 +141,9 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[Step, ...]:
     over = ended.began + next(closed, ended.events[-1].at)
     for number, session in enumerate(sessions):
         decoder = session.protocol.decoder(session.peer, session.instance.kind)
-        turn, rest, latest, before = False, b"", 0.0, False
+        rest, latest = b"", 0.0
+        after: str | None = None
+        before: str | None = None
         if session.role.serves:
             label = CONNECT if number else FIRST_CONNECTION
             entries.append((session.began, number, Step(number, label, opens=True)))
@@ -148,25 +152,25 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[Step, ...]:
             if at > over:
                 break
             if event.sender == session.role.name:
-                turn = turn or event.data is not None
+                after = after if event.data is None else event.message or ""
                 answered += [at] if (event.event or "").endswith(" answered") else []
             elif event.data == b"":
                 # An empty datagram; a stream has no empty writes.
-                entries.append((at, number, Step(number, NOISE, turn=turn)))
-                turn = False
+                entries.append((at, number, Step(number, NOISE, after=after)))
+                after = None
             elif event.data:
-                rest, latest, before = rest + event.data, at, turn
+                rest, latest, before = rest + event.data, at, after
                 for frame in decoder.feed(event.data):
                     label = session.label(frame)
                     entries.append(
-                        (at, number, Step(number, label, frame.raw, frame.value, turn=turn))
+                        (at, number, Step(number, label, frame.raw, frame.value, after=after))
                     )
-                    rest, turn = rest[len(frame.raw) :], False
+                    rest, after = rest[len(frame.raw) :], None
             elif event.event in session.role.hooks:
                 name, given = event.event or "", dict(event.details.get("arguments", {}))
-                step = Step(number, name, operation=name, arguments=given, turn=turn)
+                step = Step(number, name, operation=name, arguments=given, after=after)
                 entries.append((at, number, step))
-                turn = False
+                after = None
             elif event.event == "closed" and event.sender == session.peer:
                 if rest:
                     entries.append((at, number, Step(number, PART, rest)))
@@ -174,7 +178,7 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[Step, ...]:
                 if session.is_half_closed:
                     entries.append((at, number, Step(number, CLOSE, closes=Close.HALF)))
         if rest:
-            entries.append((latest, number, Step(number, PART, rest, turn=before)))
+            entries.append((latest, number, Step(number, PART, rest, after=before)))
         # A test leaves each session in the end, also one that the IUT has ended.
         left = session is not ended or session.closed_by_suite
         if left and session.left_at is not None and session.left_at < over:
@@ -263,9 +267,10 @@ class Player:
                 await self._begin(instance.upper(step.operation, **step.arguments))
             await self._connect(step.connection, instance, stack)
         session = self.sessions[step.connection]
-        if step.turn:
+        if step.after is not None:
+            names = (step.after,) if step.after else ()
             starting = 0.0 if session.received else 2 * self._subject.start
-            await session.wait_for(within=_REPLY_TIME + starting)
+            await session.wait_for(*names, within=_REPLY_TIME + starting)
         session.pass_over()
         await self._wait_for_answers(step.answers)
         if operated:

@@ -249,12 +249,12 @@ def test_the_steps_of_a_session_are_what_our_side_did() -> None:
 
     found = run(played())
     assert found
-    assert [(step.label, step.turn) for step in found.steps] == [
-        (FIRST_CONNECTION, False),
-        ("Handshake", False),
-        ("CompetitionMode", True),
-        ("StartExecution", False),
-        (PART, False),
+    assert [(step.label, step.after) for step in found.steps] == [
+        (FIRST_CONNECTION, None),
+        ("Handshake", None),
+        ("CompetitionMode", "Ready"),
+        ("StartExecution", None),
+        (PART, None),
     ]
     assert found.steps[-1].data == b'{"Touch"'
     assert found.start == pytest.approx(0.25)
