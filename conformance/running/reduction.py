@@ -54,8 +54,8 @@ class Step:
     """A step of our side: a connection, its end, a message or an operation.
 
     - ``connection`` counts from 0.
-    - ``after``: the name of the IUT's latest message on this connection since the previous step;
-      empty for bytes that are not a message, None if nothing came
+    - ``after``: the name of the IUT's latest message since our previous step on the connection.
+      It is empty for bytes that are not a message, and None if nothing came.
     - ``answers``: the number of operations that the IUT had answered before
     - ``left``: the time from this step to the end of the session, in seconds
     """

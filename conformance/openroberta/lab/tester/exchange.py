@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from conformance.openroberta import message_names
 from conformance.openroberta.message_names import is_error, is_refusal
 from conformance.session import Session, Timeout
-from conformance.verdicts import Conclusion, Inconclusive, Violation
+from conformance.verdicts import Conclusion, Flooded, Inconclusive, Violation
 from conformance.wire import Message
 
 # Tolerances for "approximately" 5 minutes and "roughly" 10 seconds, as fractions of the declared
@@ -206,6 +206,8 @@ async def assert_refused(ask: Callable[[], Awaitable[Exchange]]) -> None:
         try:
             await exchange.check_refused()
             return
+        except Flooded:
+            raise
         except Inconclusive:
             if not tries_left:
                 raise exchange.violation("an error", exchange.session.received[-1], None) from None
