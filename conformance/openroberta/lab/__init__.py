@@ -3,6 +3,7 @@
 from conformance.harness.instance import SLOW
 from conformance.iut import Iut
 from conformance.openroberta.lab.tester import playing
+from conformance.openroberta.message_names import OVERSIZED
 from conformance.verdicts import Inconclusive
 
 SMOKE = "http.paths"
@@ -15,6 +16,9 @@ async def smoke(iut: Iut) -> None:
         exchange = await robot.register()
         quiet = iut.configuration.seconds("quiet")
         message = await exchange.session.wait_for(within=quiet)
+        if message is None and exchange.session.size:
+            # An answer has begun.
+            message = await exchange.session.wait_for(within=iut.countdown("response"))
         if message is not None:
             early = "register.held" if message.name == "Abort" else None
             raise exchange.violation("no immediate answer", message, early)
@@ -29,6 +33,8 @@ async def smoke(iut: Iut) -> None:
             within = iut.configuration.total("startup", "response")
             asked = await robot.ask("/", None, method="GET")
             message = await asked.session.wait_for(within=iut.countdown(within))
+            if message and message.name == OVERSIZED:
+                raise asked.violation("an answer with an end", message, None)
             if not (message or asked.session.ended):
                 raise Inconclusive(
                     f"expected an answer within {within:g} s, to a request for the page "
