@@ -3,9 +3,9 @@
 import contextlib
 import os
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 from conformance.cases import check
+from conformance.harness.process import process_ids
 from conformance.session import Session
 
 _LEAKED = 1000  # files; many systems allow a process 1024
@@ -23,8 +23,7 @@ async def no_files_leak(session: Session, after: str) -> AsyncIterator[None]:
     async def are_closed() -> bool:
         return _open_files(session) - before < _LEAKED
 
-    if not await are_closed():
-        await session.poll_until(are_closed, "closed files", "response")
+    await session.poll_until(are_closed, "closed files", "response")
     more = _open_files(session) - before
     check(more < _LEAKED, f"the files of {after} to be closed", f"{more} more files are open")
 
@@ -33,8 +32,8 @@ def _open_files(session: Session) -> int:
     """Return the number of open files of all processes of the IUT, or 0 if it is unknown."""
     process, found = session.instance.process, 0
     if process is not None:
-        for folder in Path("/proc").glob("[0-9]*"):
+        for pid in process_ids():
             with contextlib.suppress(OSError):
-                if os.getpgid(int(folder.name)) == process.pid:
-                    found += len(os.listdir(folder / "fd"))
+                if os.getpgid(int(pid)) == process.pid:
+                    found += len(os.listdir(f"/proc/{pid}/fd"))
     return found

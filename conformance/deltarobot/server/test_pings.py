@@ -1,6 +1,5 @@
 """Pings: their arrival, their numbers, and the server's treatment of pongs."""
 
-import asyncio
 import contextlib
 import itertools
 from collections.abc import AsyncIterator, Sequence
@@ -41,6 +40,7 @@ from conformance.deltarobot.service import (
 from conformance.deltarobot.session_ends import has_announced_end
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
+from conformance.many_clients import visit_often
 from conformance.session import Session
 from conformance.verdicts import Hindered, Inconclusive, Unreachable, Violation
 from conformance.wire import Message
@@ -49,13 +49,11 @@ MIN_PINGS = 5  # pings that the oracle needs to decide if their numbers are rand
 _SORTED = 10  # pings; so many random numbers are never in order
 _BUSY = 10  # messages of a client in the longest time between two pings
 _MANY = 20  # clients; more than a server has places for
-_OPEN_FILES = 1100  # clients; more than the 1024 open files that many systems allow a process
 VISITS = {
     "ended-the-transmission": b"".join(map(encode, (*HANDSHAKE, end("bye")))),
     "were-refused": encode(UNKNOWN["32-bit"]),
 }
 """By the end of a short visit: all bytes of the client."""
-_VISITING = 10  # seconds for these clients, so that a slow server does not slow down the run
 _STRAY = 10  # clients without a handshake, such as programs that search for open ports
 
 
@@ -336,18 +334,9 @@ async def test_many_clients_that_break_off(iut: Iut) -> None:
 async def test_very_many_clients(iut: Iut, they: str) -> None:
     """A client is served after more clients than a process can have open files."""
     async with iut.instance() as instance:
-        deadline = asyncio.get_running_loop().time() + _VISITING
         # Only the first client is recorded: the others do the same.
         await visit(iut, instance)
-        number = 1
-        # A server that needs long for each client is tried with fewer clients.
-        while number < _OPEN_FILES and asyncio.get_running_loop().time() < deadline:
-            try:
-                link = await instance.link()
-            except Unreachable:
-                break
-            number += 1
-            await link.visit(VISITS[they], iut.seconds("quiet"))
+        number = 1 + await visit_often(instance, lambda: VISITS[they], iut.seconds("quiet"))
         async with _next(iut, instance, f"{number} other clients, which {they.replace('-', ' ')}"):
             pass
 

@@ -229,10 +229,13 @@ class Caller(Connections):
             )
             raise Violation(expected, f"received {came}", "rpc.request-id", message.event)
         use = self.ids.get((self.session, number), -1)
-        if not isinstance(use, int):
+        if isinstance(use, int):
+            is_used = message.event < use
+        else:
             # The end of an operation and the next request arrive on different streams.
             await asyncio.wait({use}, timeout=self.session.seconds("quiet"))
-        if message.event < use if isinstance(use, int) else not use.done():
+            is_used = not use.done()
+        if is_used:
             came = f"received {short_json(message.value)} while {number} was unanswered"
             raise Violation(
                 "an id that no waiting call uses", came, "rpc.ids-differ", message.event

@@ -1,6 +1,5 @@
 """Tests of robustness: malformed requests, broken bytes, and many clients that disconnect."""
 
-import asyncio
 import contextlib
 import itertools
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from conformance.cases import lasting, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
+from conformance.many_clients import visit_often
 from conformance.open_files import no_files_leak
 from conformance.runtime.codec import encode
 from conformance.runtime.rpc_server.tester import (
@@ -27,8 +27,6 @@ from conformance.verdicts import NotExercised, Unreachable, Violation
 
 _PROBES = itertools.count(1170)  # ids that no other request uses
 
-_OPEN_FILES = 1100  # clients; more than the 1024 open files that many systems allow a process
-_VISITING = 10  # seconds for these clients, so that a slow server does not slow down the run
 _TOGETHER = 100  # clients that are connected at the same time; more than most services have
 
 _MALFORMED = "robustness.malformed-requests"
@@ -261,17 +259,8 @@ async def test_very_many_clients(iut: Iut) -> None:
     async with iut.instance() as instance:
         async with iut.connect(instance) as session:
             await _require_service(iut, session)
-        number, deadline = 1, asyncio.get_running_loop().time() + _VISITING
         async with no_files_leak(session, "many clients"):
-            # A server that needs long for each client is tried with fewer clients.
-            while number < _OPEN_FILES and asyncio.get_running_loop().time() < deadline:
-                try:
-                    link = await instance.link()
-                except Unreachable:
-                    break
-                number += 1
-                asked = encode(request(next(_PROBES), usual_procedure(iut)))
-                await link.visit(asked, iut.seconds("quiet"))
+            number = 1 + await visit_often(instance, lambda: _asked(iut), iut.seconds("quiet"))
             await _check_not_refused(iut, instance, f"{number} other clients")
 
 
@@ -290,8 +279,13 @@ async def test_many_clients_together(iut: Iut) -> None:
             for _ in range(_TOGETHER):
                 link = await instance.link()
                 others.push_async_callback(link.close)
-                await link.write(encode(request(next(_PROBES), usual_procedure(iut))))
+                await link.write(_asked(iut))
         await _check_not_refused(iut, instance, f"{_TOGETHER} other clients, which stay connected")
+
+
+def _asked(iut: Iut) -> bytes:
+    """Return a request with an id that no other request has."""
+    return encode(request(next(_PROBES), usual_procedure(iut)))
 
 
 async def _check_not_refused(iut: Iut, instance: Instance, after: str) -> None:

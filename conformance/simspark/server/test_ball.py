@@ -407,9 +407,6 @@ async def test_players_move_away(iut: Iut) -> None:
         await game.put("Right", Place(place.x, place.y + step))
         await watch.settle()
 
-        def is_away(view: View) -> bool:
-            return place.nodes_within(view, 0.65 * radius) <= near
-
         drop = encode(expressions("(dropBall)"))
         # A player exactly at the position of the ball has no direction to move away in.
         pos = f"(pos {place.x} {place.y} {watch.radius})"
@@ -423,13 +420,8 @@ async def test_players_move_away(iut: Iut) -> None:
         ):
             commands = b"".join(encode(expressions(text)) for text in texts)
             await watch.session.send_bytes(commands + drop)
-            await watch.wait_until(
-                is_away,
-                f"show only the ball within {radius:g} m of its position",
-                now=lambda view: (
-                    f"{len(place.nodes_within(view, 0.65 * radius) - near)} other nodes are there"
-                ),
-            )
+            expected = f"show only the ball within {radius:g} m of its position"
+            await _wait_until_away(watch, place, radius, near, expected)
             await watch.settle()
 
 
@@ -459,10 +451,20 @@ async def test_many_players_move_away(iut: Iut) -> None:
             )
         await watch.settle()
         await watch.command("(dropBall)")
-        await watch.wait_until(
-            lambda view: place.nodes_within(view, 0.65 * radius) <= near,
-            f"show none of {len(names)} players within {radius:g} m of the ball",
-            now=lambda view: (
-                f"{len(place.nodes_within(view, 0.65 * radius) - near)} other nodes are there"
-            ),
-        )
+        expected = f"show none of {len(names)} players within {radius:g} m of the ball"
+        await _wait_until_away(watch, place, radius, near, expected)
+
+
+async def _wait_until_away(
+    watch: Watch, place: Place, radius: float, near: set[int], expected: str
+) -> None:
+    """Wait until only the nodes ``near`` are within about two thirds of this radius."""
+
+    def others(view: View) -> int:
+        return len(place.nodes_within(view, 0.65 * radius) - near)
+
+    await watch.wait_until(
+        lambda view: not others(view),
+        expected,
+        now=lambda view: f"{others(view)} other nodes are there",
+    )

@@ -1,6 +1,5 @@
 """Input that a server must survive: wrong commands, malformed texts, wrong lengths."""
 
-import asyncio
 import contextlib
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 
 from conformance.cases import check, explore, lasting, requirement
 from conformance.iut import Iut
+from conformance.many_clients import visit_often
 from conformance.memory import check_growth, final_growth, memory_growth
 from conformance.session import Session
 from conformance.simspark import malformed, strategies
@@ -30,9 +30,6 @@ CLIENT_COUNT = 22
 
 The number is that of the players in a match.
 """
-
-OPEN_FILES = 1100  # clients; more than the 1024 open files that many systems allow a process
-VISITING = 10  # seconds for these clients, so that a slow server does not slow down the run
 
 WRONG = (
     "(fly me to the moon)",
@@ -385,15 +382,7 @@ async def test_very_many_clients(iut: Iut, channel: str) -> None:
     scene = expressions(f"(scene {iut.configuration.value('scene')})")
     visit = encode(scene) if channel == "agent" else b""
     async with iut.instance() as instance, watch_server(iut, instance) as watch:
-        deadline, number = asyncio.get_running_loop().time() + VISITING, 0
-        # A server that needs long for each client is tried with fewer clients.
-        while number < OPEN_FILES and asyncio.get_running_loop().time() < deadline:
-            try:
-                link = await instance.link(channel)
-            except Unreachable:
-                break
-            number += 1
-            await link.visit(visit, iut.seconds("quiet"))
+        number = await visit_often(instance, lambda: visit, iut.seconds("quiet"), channel)
         after = f"{number} other clients at the port of the {channel}s"
         await watch.session.assert_alive(after)
         try:

@@ -196,10 +196,14 @@ class Watch:
         """
         if not await self.is_still_false(holds, self.session.seconds("response")):
             return False
-        await self.command(f"{again}(reqfullstate)")
-        if await self.is_still_false(holds, self.session.seconds("response")):
+        if not await self._is_shown_on_request(holds, again):
             raise Inconclusive(otherwise)
         return True
+
+    async def _is_shown_on_request(self, holds: Callable[[View], Any], again: str = "") -> bool:
+        """Request a full scene graph; return True if ``holds`` becomes true in time."""
+        await self.command(f"{again}(reqfullstate)")
+        return not await self.is_still_false(holds, self.session.seconds("response"))
 
     async def check_score(self, left: int, right: int, how: str) -> None:
         """Raise Violation unless the states show this score.
@@ -269,13 +273,10 @@ class Watch:
                 then=lambda view: view.play_mode != before or mode == before,
             )
         except Violation as unseen:
-            if self.view.play_mode == before != mode and not self.session.ended:
-                # A full state shows if the new play mode is missing only in the partial states.
-                await self.command("(reqfullstate)")
-                if not await self.is_still_false(
-                    lambda view: view.play_mode == mode, self.session.seconds("response")
-                ):
-                    unseen.requirement = "state.partial"
+            unchanged = self.view.play_mode == before != mode and not self.session.ended
+            # A full state shows if the new play mode is missing only in the partial states.
+            if unchanged and await self._is_shown_on_request(lambda view: view.play_mode == mode):
+                unseen.requirement = "state.partial"
             raise
 
     @property
