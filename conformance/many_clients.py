@@ -13,10 +13,11 @@ _VISITING = 10  # seconds for these clients, so that a slow server does not slow
 async def visit_often(
     instance: Instance, data: Callable[[], bytes], within: float, channel: str = ""
 ) -> int:
-    """Let more clients than a process can have open files come and go; return their number.
+    """Let very many clients come and go; return their number.
 
-    Each client sends ``data``, and leaves when the server closes, or after ``within`` seconds. A
-    server that needs long for each client gets fewer clients. After a refusal no client follows.
+    They are more than the files that a process can have open. Each client sends ``data``, and
+    leaves when the server closes, or after ``within`` seconds. A server that needs long for each
+    client gets fewer clients. After a refusal no client follows.
     """
     loop = asyncio.get_running_loop()
     number, deadline = 0, loop.time() + _VISITING
