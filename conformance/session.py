@@ -23,7 +23,6 @@ _FIRST_POLL = 0.005  # seconds until the second check of a state; the pause doub
 _LONGEST_POLL = 0.02  # seconds between two checks of a state, at most
 _MIN_ANSWERS = 10  # answers without the awaited state that show that the IUT had enough time
 CLOSED_STREAM = "closed the stream"
-RESET = "reset the connection"
 
 Timeout = float | str | Countdown
 """Seconds, the name of a timing, or a countdown that several waits share."""
@@ -450,9 +449,4 @@ class Session(Wire):
             return process.crash
         if self.closed_by_iut and process and process.has_unhandled_error:
             return "closed the connection because of an unhandled error"
-        was_reset = (
-            self.closed_by_iut
-            and self._link.broken
-            and not self.judge.has_said_goodbye(self.role.name)
-        )
-        return RESET if was_reset else ""
+        return ""

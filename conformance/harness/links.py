@@ -37,8 +37,6 @@ class Link:
 
     datagrams = False
     """True if each write arrives as a unit, so that message boundaries are preserved."""
-    broken = False
-    """True if the connection was reset instead of closed."""
     reset = False
     """True if the peer can have missed the last write, for example after a reset."""
     _ahead = b""  # bytes that were read but not returned yet
@@ -73,7 +71,7 @@ class Link:
         try:
             data = await self._reader.read(CHUNK)
         except OSError:
-            self.broken = self.reset = True
+            self.reset = True
             return self._last_bytes()
         self._acknowledge()
         self.reset = self.reset or (not data and (self._about_to_write or self._is_refused()))

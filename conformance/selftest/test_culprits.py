@@ -66,6 +66,31 @@ def test_an_empty_datagram_is_a_message(place: Place) -> None:
     assert "was killed by SIGKILL" in place.conformance(*shlex.split(cause["replay"])[1:]).out
 
 
+SERVER = """
+import os, socket, sys, time
+import msgpack
+listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    link, _ = listening.accept()
+    unpacker = msgpack.Unpacker()
+    while data := link.recv(4096):
+        unpacker.feed(data)
+        for asked in unpacker:
+            if len(asked) == 1:
+                time.sleep(0.1)
+                os._exit(1)
+            link.sendall(msgpack.packb([1, asked[1], None, asked[-1]]))
+"""
+
+
+def test_a_close_with_unread_bytes_is_a_close(place: Place) -> None:
+    """Bytes that the IUT has not read reset the connection; they are not the culprit."""
+    iut = [*place.program(SERVER), "{port}"]
+    words = ("--test", "robustness::malformed_requests[others]")
+    [cause] = place.run("runtime/rpc-server", *words, iut=iut).report["causes"]
+    assert (cause["kind"], cause["culprit"]["value"]) == ("end", "[0]")
+
+
 SENDER = """
 import json, socket, sys
 from conformance.runtime.codec import encode

@@ -44,14 +44,6 @@ def test_check_tells_what_a_test_has_concluded(place: Place) -> None:
     assert again.tests == {"smoke": "pass", cause["tests"][0]: "warn"}
 
 
-def test_a_reset_is_told_with_what_it_violates(place: Place) -> None:
-    """The requirement that explains the reset is reported, not the mere reset."""
-    requirement = "robustness.next-client"
-    done = place.run("deltarobot/server", "--fault", "one-client-ever", "-k", "client_after_anoth")
-    [cause] = done.report["causes"]
-    assert (cause["kind"], cause["requirement"]) == ("missing", requirement)
-
-
 def test_what_should_have_come_next_shows_nothing_yet(place: Place) -> None:
     """A client that should close and stays violates the requirement after the last event."""
     requirement = "handshake.closes-wrong-magic"
