@@ -102,9 +102,11 @@ def with_body(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], str
         parsed, came = guess_object(plain)
         if coding := coding_of(headers):
             came += f", with the coding {coding}"
-        # For a response without a command, the oracle reports a better finding: it knows the
-        # request.
-        if parsed or "method" in head:
+        # A response can have a page of the lab as its body. For a response without a command, the
+        # oracle reports a better finding: it knows the request.
+        if "method" not in head and "cmd" not in (parsed or ()):
+            parsed = None
+        else:
             wrong = f"expected a JSON object as the body; {came}"
     if parsed is not None:
         value["json"] = parsed

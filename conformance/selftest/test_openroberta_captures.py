@@ -305,6 +305,13 @@ def test_what_means_nothing_is_told(body: bytes) -> None:
     assert came.startswith("received ")
 
 
+def test_a_page_of_the_lab_is_no_data_object() -> None:
+    """A page with equals signs reads like an HTML form."""
+    head = {"status": 200, "headers": {"content-type": "text/html"}}
+    decoded, wrong = message_names.with_body(head, b'<html lang="en">')
+    assert ("json" in decoded, wrong) == (False, "")
+
+
 def test_what_comes_in_another_encoding_is_read() -> None:
     found, came = guess_object('{"brickname": "Töy"}'.encode("latin-1"))
     assert found == {"brickname": "Töy"}
