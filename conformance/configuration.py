@@ -95,6 +95,11 @@ class Configuration:
         return bool(self.command and (self.connect or self.listen))
 
     @property
+    def runs_already(self) -> bool:
+        """True if the user starts the IUT, so that one process serves all tests."""
+        return bool(self.connect or self.listen) and not self.command
+
+    @property
     def protocol(self) -> Protocol:
         return protocols.load(self.role.protocol)
 

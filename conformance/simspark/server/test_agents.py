@@ -397,9 +397,7 @@ async def test_an_agent_does_not_move_the_ball(iut: Iut) -> None:
     ):
         await watch.settle()
         await watch.play()
-        place, other = watch.place(0.31, -0.43), watch.place(-0.37, 0.41)
-        await watch.check_empty(place)
-        await watch.check_empty(other)
+        place, other = watch.find_vacant(0.31, -0.43), watch.find_vacant(-0.37, 0.41)
         await agent.send(expressions(f"(ball (pos {place.x} {place.y} 0.1))"))
         name = name_of(agent) or Name(1, "Left")
         await agent.send(expressions(f"(agent {name}(pos {other.x} {other.y} 0.4))"))

@@ -38,8 +38,7 @@ async def test_ball_is_put(iut: Iut, along: float, across: float) -> None:
     """The ball is at the commanded position in field coordinates, from any earlier position."""
     async with watch_server(iut) as watch:
         await _play_with_ball(watch)
-        for place in (watch.place(along, across), watch.place(-across, along / 2)):
-            await watch.check_empty(place)
+        for place in (watch.find_vacant(along, across), watch.find_vacant(-across, along / 2)):
             await watch.put_ball(place)
 
 
@@ -151,8 +150,7 @@ async def test_ball_is_pushed_up(iut: Iut) -> None:
     """A ball with an upward velocity rises."""
     async with watch_server(iut) as watch:
         await _play_with_ball(watch)
-        place = watch.place(-0.2, 0.15)
-        await watch.check_empty(place)
+        place = watch.find_vacant(-0.2, 0.15)
         await watch.put_ball(place)
         await watch.settle()
         highest = max(

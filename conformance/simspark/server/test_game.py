@@ -370,7 +370,6 @@ async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
         await watch.play()
         width = watch.view.parameter("FieldWidth", 12.0) / 2
         place = Place(watch.place(0.3, 0).x, side * (width - 0.2))
-        await watch.check_empty(place)
         await watch.put_ball(place)
         ball = place.nodes_within(watch.view, CLOSE)
         await watch.command(f"(ball (vel 0 {side * 2} 0))")

@@ -20,6 +20,7 @@ from conformance.simspark.server.tester.agents import (
     skip_received,
 )
 from conformance.simspark.server.tester.match import (
+    OWN,
     ROBOT_SIZE,
     can_share_numbers,
     check_stays,
@@ -34,9 +35,10 @@ from conformance.wire import Message
 async def test_sides(iut: Iut) -> None:
     """Every agent is on the side of its team.
 
-    The names of the teams share a long prefix, and arrive in reverse alphabetical order.
+    The names of the teams share a long prefix, and arrive in reverse alphabetical order. A server
+    that runs already keeps the teams of other tests, so it gets no further names.
     """
-    teams = ("RobotsOfTheRight", "RobotsOfTheLeft")
+    teams = OWN if iut.configuration.runs_already else ("RobotsOfTheRight", "RobotsOfTheLeft")
     async with (
         iut.instance() as instance,
         play_agent(iut, instance, teams[0]) as one,

@@ -342,9 +342,8 @@ async def test_a_small_move_is_seen(iut: Iut, steps: int) -> None:
     The ball moves at once or in small steps.
     """
     async with watch_server(iut) as watch:
-        begin = watch.place(0.37, -0.42)
+        begin = watch.find_vacant(0.37, -0.42)
         aside = Place(round(begin.x + ASIDE, 2), begin.y)
-        await watch.check_empty(begin)
         await watch.command(f"(ball (pos {begin.x} {begin.y} {watch.radius})(vel 0 0 0))")
         await _check_updated(watch, begin, CLOSE)
         for step in range(1, steps + 1):
@@ -358,8 +357,7 @@ async def test_a_small_move_is_seen(iut: Iut, steps: int) -> None:
 async def test_a_rise_is_seen(iut: Iut) -> None:
     """When the ball is put straight up, updates show it in the air."""
     async with watch_server(iut) as watch:
-        place = watch.place(0.37, -0.42)
-        await watch.check_empty(place)
+        place = watch.find_vacant(0.37, -0.42)
         await watch.put_ball(place)
         up = f"(ball (pos {place.x} {place.y} 2.5))"
 
@@ -392,8 +390,7 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
         await one.begin()
         for watch in (one, other, third):
             await watch.wait_for_states(2)
-        place = third.place(0.37, -0.42)
-        await third.check_empty(place)
+        place = third.find_vacant(0.37, -0.42)
         await third.command(f"(ball (pos {place.x} {place.y} {third.radius}))")
         times: list[tuple[float, float]] = []
         blind: list[Violation] = []
@@ -425,9 +422,8 @@ async def test_updates_add_up(iut: Iut) -> None:
     """The poses after all updates equal the poses of the next full scene graph."""
     async with match(iut) as game:
         watch = game.watch
-        for team, place in (("Left", watch.place(-0.4, 0.5)), ("Right", watch.place(0.5, 0.4))):
-            await watch.check_empty(place)
-            await game.put(team, place)
+        await game.put("Left", watch.find_vacant(-0.4, 0.5))
+        await game.put("Right", watch.find_vacant(0.5, 0.4))
         await watch.settle()
         await _check_updates_add_up(watch, FAR)
 
@@ -475,8 +471,7 @@ async def test_poses_are_products(iut: Iut) -> None:
     """The position of the ball is the product of all transforms above it."""
     async with watch_server(iut) as watch:
         await watch.play()
-        place = watch.place(0.42, -0.36)
-        await watch.check_empty(place)
+        place = watch.find_vacant(0.42, -0.36)
         await watch.command(f"(ball (pos {place.x} {place.y} {watch.radius})(vel 0 0 0))")
 
         def near(x: float, y: float) -> bool:

@@ -318,11 +318,6 @@ class Watch:
         width = self.view.parameter("FieldWidth", 12.0)
         return Place(round(along * length / 2, 2), round(across * width / 2, 2))
 
-    async def check_empty(self, place: "Place") -> None:
-        """Raise Inconclusive if something is at the place already."""
-        if place.is_occupied(self.view):
-            raise Inconclusive(f"something is at {place} from the beginning")
-
     def find_vacant(self, along: float, across: float) -> "Place":
         """Return the place of `place()`, or the next vacant one towards the middle.
 
