@@ -88,11 +88,11 @@ class Configuration:
 
     @property
     def has_fixed_address(self) -> bool:
-        """Return whether the suite starts the IUT, and the IUT has a fixed address.
+        """True if the suite starts the IUT at a fixed address, or if a user's IUT connects.
 
-        Only one instance of such an IUT can run at a time.
+        Only one instance of such an IUT can take part at a time.
         """
-        return bool(self.command and (self.connect or self.listen))
+        return bool(self.listen or (self.command and self.connect))
 
     @property
     def runs_already(self) -> bool:

@@ -4,10 +4,13 @@ import contextlib
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from conformance.deltarobot.codec import Decoder, encode
+from conformance.deltarobot.messages import HANDSHAKE, pong
 from conformance.harness.links import free_port
 from conformance.selftest.driving import Place
 from mocks.testing import mock
@@ -55,6 +58,34 @@ def test_several_at_a_time_cannot_be(place: Place) -> None:
     words = ("vexide/simulator", "--connect", "127.0.0.1:9", "-n", "4")
     done = place.run(*words, iut=[*MOCK, "vexide/simulator"])
     assert (done.code, done.err.count("has a fixed address")) == (2, 1)
+
+
+def test_a_client_that_the_user_has_started(place: Place) -> None:
+    """A test that needs two clients at a time is not exercised, and the next test runs."""
+    address = f"127.0.0.1:{free_port()}"
+    over = threading.Event()
+    playing = threading.Thread(target=_play_client, args=(address, over))
+    playing.start()
+    tests = ("pongs::pings_of_a_long_session", "pongs::pings_during_an_exercise")
+    words = [word for test in tests for word in ("--test", test)]
+    done = place.run("deltarobot/client", "--listen", address, *words)
+    over.set()
+    playing.join()
+    assert {*done.tests.values()} == {"not-exercised", "pass"}, done.out
+
+
+def _play_client(address: str, over: threading.Event) -> None:
+    """Connect to a server again and again, and answer its pings."""
+    host, _, port = address.rpartition(":")
+    while not over.is_set():
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port))) as link:
+            link.sendall(b"".join(map(encode, HANDSHAKE)))
+            decoder = Decoder()
+            while data := link.recv(4096):
+                for frame in decoder.feed(data):
+                    if frame.name == "Ping":
+                        link.sendall(encode(pong(frame.value["number"])))
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
