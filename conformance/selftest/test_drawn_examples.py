@@ -2,15 +2,19 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 
-from conformance.cases import explore
+from conformance.cases import explore, however_cut
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.iut import SHRINKING, Iut
+from conformance.judging.judge import Finding
 from conformance.running.testbed import Testbed
+from conformance.segmentation import Segmentation
 from conformance.verdicts import Violation
 
 ANSWERED = "rpc.each-answered"
@@ -99,3 +103,23 @@ def test_a_loop_that_ends_leaves_no_thread_that_draws() -> None:
     threads.shutdown(wait=True)
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
+
+
+@pytest.mark.parametrize(
+    ("found", "violated"), [([], "encoding.segmentation"), ([ANSWERED], ANSWERED)]
+)
+def test_segmentation_is_not_blamed_for_findings_of_whole_messages(
+    found: list[str], violated: str
+) -> None:
+    iut = connecting()
+
+    async def play(cut: Segmentation | None) -> None:
+        session: Any = SimpleNamespace()
+        session.judge = SimpleNamespace(findings=[Finding(each, "two answers") for each in found])
+        iut.sessions.append(session)
+        if cut:
+            raise Violation("one answer", "received two", ANSWERED)
+
+    with pytest.raises(Violation) as raised:
+        asyncio.run(however_cut(iut, [1], "encoding.segmentation", play))
+    assert raised.value.requirement == violated
