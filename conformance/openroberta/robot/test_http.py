@@ -349,3 +349,14 @@ async def test_charset(iut: Iut) -> None:
         await asked.answer(value)
 
     await conversation(iut, answer)
+
+
+@requirement("robustness.reason-phrase")
+@pytest.mark.parametrize("reason", ["", "Fine"], ids=["none", "other"])
+async def test_reason_phrase(iut: Iut, reason: str) -> None:
+    """Answers have another reason phrase after their status, or none."""
+
+    async def answer(asked: Exchange, value: Any) -> None:
+        await asked.answer({**value, "reason": reason})
+
+    await conversation(iut, answer)

@@ -185,6 +185,13 @@ FAULTS["robustness.charset"] = {
     ),
 }
 
+FAULTS["robustness.reason-phrase"] = {
+    "only-200-ok": Fault(
+        "Finds no command in an answer whose first line does not end with 200 OK.",
+        unread(lambda answer: not answer.raw.partition(b"\r\n")[0].endswith(b" 200 OK")),
+    ),
+}
+
 FAULTS["robustness.compressed"] = {
     "compressed-programs-kept": Fault(
         "Stores a compressed program as it is, although its request accepts gzip.",
