@@ -88,9 +88,9 @@ class Configuration:
 
     @property
     def has_fixed_address(self) -> bool:
-        """True if the suite starts the IUT at a fixed address, or if a user's IUT connects.
+        """True if only one instance of the IUT can take part at a time.
 
-        Only one instance of such an IUT can take part at a time.
+        The suite starts this IUT at a fixed address, or the IUT connects to a fixed address.
         """
         return bool(self.listen or (self.command and self.connect))
 

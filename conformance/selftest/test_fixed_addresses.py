@@ -61,7 +61,7 @@ def test_several_at_a_time_cannot_be(place: Place) -> None:
 
 
 def test_a_client_that_the_user_has_started(place: Place) -> None:
-    """A test that needs two clients at a time is not exercised, and the next test runs."""
+    """A test that needs two clients at a time is not exercised."""
     address = f"127.0.0.1:{free_port()}"
     over = threading.Event()
     playing = threading.Thread(target=_play_client, args=(address, over))
