@@ -107,7 +107,7 @@ def clean_up(who: str) -> Iterator[None]:
     finally:
         removed = adopted.finish()
         lines = [
-            f"killed {times} processes that {who} had left behind: {command}"
+            f"killed processes that {who} had left behind ({times}): {command}"
             for command, times in Counter(adopted.killed).most_common()
         ]
         if len(lines) > _MAX_COMMANDS:
