@@ -33,7 +33,9 @@ from conformance.wire import NOISE, PART
 
 PARALLEL = 3  # experiments at a time: more would make each of them slower on two cores
 REDUCTIONS = 6  # reductions of sessions in one run, so that a run has a bound
-MASKED_TIME = 6.0  # seconds that a masked run can take: passing tests take less than half
+# seconds that a masked run can take at least, otherwise twice the time of the test: passing tests
+# take less than half, unless the IUT starts slowly
+MASKED_TIME = 6.0
 _MAX_VALUE = 200  # characters of the culprit's content in the report
 
 Rerun = Callable[[EndedSession, frozenset[str], float], Awaitable[Result]]
@@ -194,11 +196,11 @@ class Isolation:
         """
         if label in (*CONNECTION_STEPS, NOISE, PART) or len(chosen) < 2:
             return {}
-        sessions = {result.id: ended for ended, result in chosen.values()}
+        tests = {result.id: (ended, result) for ended, result in chosen.values()}
         masked = await asyncio.gather(
-            *(self._run_masked(each, frozenset({label})) for each in sessions.values())
+            *(self._run_masked(each, frozenset({label})) for each in tests.values())
         )
-        return dict(zip(sessions, masked, strict=True))
+        return dict(zip(tests, masked, strict=True))
 
     async def _ended_by(
         self, label: str, trials: Sequence[Trial], chosen: Mapping[str, _Met], subject: Result
@@ -222,9 +224,10 @@ class Isolation:
         played = await self.play(ended, ended.steps[: last + 1])
         return played.ends_like(ended.end)
 
-    async def _run_masked(self, ended: EndedSession, mask: frozenset[str]) -> Result:
+    async def _run_masked(self, met: _Met, mask: frozenset[str]) -> Result:
+        ended, result = met
         async with self._room:
-            return await self._rerun(ended, mask, MASKED_TIME)
+            return await self._rerun(ended, mask, max(MASKED_TIME, 2 * result.duration_s))
 
 
 def _during_operation(
