@@ -216,6 +216,8 @@ class Process:
         """Describe its end and its last output, for a verdict's text."""
         line = crash_output.explaining_line(self.stderr.text or self.stdout.text)
         ended = f"; the process {self.exit or 'still runs'}"
+        if self.exit and self.has_survivors:
+            ended += "; a process that it has started still runs"
         return f"{ended}; {crash_output.quote(line)}" if line else ended
 
     async def wait_for_end(self) -> None:

@@ -41,6 +41,16 @@ def test_server_that_never_listens(place: Place) -> None:
     assert "--timing startup=SECONDS" in done.smoke["detail"]
 
 
+def test_goes_into_the_background(place: Place) -> None:
+    """A command that exits while its server runs is not followed."""
+    server = place.simulator("time.sleep(1000)")
+    iut = place.program(f"import subprocess\nsubprocess.Popen({server!r})\n", "start.py")
+    done = place.run(SIMULATOR, *TIMINGS, iut=[*iut, "{port}"])
+    assert_clean(done)
+    assert done.code == 3
+    assert "code 0; a process that it has started still runs" in done.smoke["detail"]
+
+
 def test_nobody_listens(place: Place) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
