@@ -33,8 +33,8 @@ from conformance.wire import NOISE, PART
 
 PARALLEL = 3  # experiments at a time: more would make each of them slower on two cores
 REDUCTIONS = 6  # reductions of sessions in one run, so that a run has a bound
-# seconds that a masked run can take at least, otherwise twice the time of the test: passing tests
-# take less than half, unless the IUT starts slowly
+# Seconds that a masked run can take: passing tests take less than half. If the IUT starts slowly,
+# the run can take twice the time of its test.
 MASKED_TIME = 6.0
 _MAX_VALUE = 200  # characters of the culprit's content in the report
 
