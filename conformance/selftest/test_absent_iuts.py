@@ -51,6 +51,26 @@ def test_goes_into_the_background(place: Place) -> None:
     assert "code 0; a process that it has started still runs" in done.smoke["detail"]
 
 
+ONE_CLIENT = """
+import socket, sys, msgpack
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as listening:
+    link, _ = listening.accept()
+    unpacker = msgpack.Unpacker()
+    while data := link.recv(4096):
+        unpacker.feed(data)
+        for asked in unpacker:
+            link.sendall(msgpack.packb([1, asked[1], None, asked[-1]]))
+"""
+
+
+def test_exits_after_its_first_client(place: Place) -> None:
+    """The server never sees the next client, although the system accepts the connection."""
+    iut = [*place.program(ONE_CLIENT), "{port}"]
+    done = place.run("runtime/rpc-server", "--test", "responses::later_connections", iut=iut)
+    assert_clean(done)
+    assert done.verdict("rpc.each-answered") == "inconclusive"
+
+
 def test_nobody_listens(place: Place) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

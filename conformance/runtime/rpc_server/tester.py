@@ -15,7 +15,7 @@ from conformance.runtime.numbers import is_rounded
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
-from conformance.verdicts import Hindered, Inconclusive, NotExercised, Violation
+from conformance.verdicts import Hindered, Inconclusive, NotExercised, Unreachable, Violation
 from conformance.wire import Message
 
 ABSENT = "conformance_no_such_procedure"
@@ -235,7 +235,8 @@ async def is_refusing_others(iut: Iut) -> bool:
 async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
     """Blame rpc.each-answered for failures in this block if no later connection is answered.
 
-    Raises Hindered if the server closes a second connection that is open at the same time.
+    Raises Hindered if the server closes a second connection that is open at the same time. Raises
+    Unreachable if the server exits when its first client disconnects.
     """
 
     async def has_answered() -> bool:
@@ -248,6 +249,11 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
                     if not await session.wait_for(RESPONSE, within=within):
                         # failures of the first connection are another requirement
                         return not number
+                # The system can still accept a connection that the server will never see.
+                process = instance.process
+                exits = process and await process.wait(plain.seconds("response"))
+                if process and exits and not await process.crashes(0):
+                    raise Unreachable("the server exits when its first client disconnects")
         return True
 
     try:
@@ -259,8 +265,13 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
             raise Hindered(
                 "the server closes a connection that is opened while it serves another"
             ) from None
-        if not await iut.cached("a later client is answered", has_answered):
-            missing.requirement = "rpc.each-answered"
+        try:
+            if not await iut.cached("a later client is answered", has_answered):
+                missing.requirement = "rpc.each-answered"
+        except Unreachable:
+            for session in iut.sessions:
+                session.excuse_end()
+            raise
         raise
 
 
