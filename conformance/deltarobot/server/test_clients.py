@@ -12,23 +12,27 @@ from typing import Any
 from conformance.cases import check, lasting, requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.floats import is_same
-from conformance.deltarobot.handshake import shake_hands
+from conformance.deltarobot.handshake import await_greeting, shake_hands
 from conformance.deltarobot.messages import EXERCISE, HANDSHAKE, OF_EACH_SIZE, PROGRESS, pong
 from conformance.deltarobot.server.exercise import (
+    A_CURVE,
     LONG_CURVE,
     SQUARE,
     STATE,
+    assert_repeated,
     await_presence,
     begin,
     first_shown,
     is_curve,
     run_operation,
+    set_progress,
 )
 from conformance.deltarobot.server.tester import NEXT, TESTER, end_session, open_next_client
 from conformance.deltarobot.service import check_continues, check_serves, leave_out_refused
 from conformance.deltarobot.session_ends import (
     describe_own_end,
     end_time,
+    excuse_end,
     is_ended_by_itself,
     is_served,
 )
@@ -37,6 +41,7 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 
 _BEYOND = 1.5  # times the time for a handshake, after which no timer of a handshake is left
+_INSIDE_MAGIC = len(encode(HANDSHAKE[0])) - 4
 _UNREAD = 15  # curves; more bytes than a system buffers for a client that reads nothing
 _EARLIER = [[7.5, -3.0, 5.25], [7.0, -3.5, 5.0]]
 """A curve that no server has by itself."""
@@ -92,6 +97,25 @@ async def test_curve_for_each_client(iut: Iut) -> None:
                 expected = f"Curve first to the {which} of two clients"
                 wrong = Violation(expected, f"received {came.name} first", event=came.event)
                 raise wrong.shown_in(session)
+
+
+@requirement("progress.continuous")
+async def test_progress_for_each_client(iut: Iut) -> None:
+    """Progress arrives at each of two clients that have the curve of an exercise."""
+    async with _open_two(iut) as both:
+        await run_operation(both[0], "exercise", curve=SQUARE)
+        for session in both:
+            within = session.countdown("exercise", "response")
+            if await session.wait_for(*A_CURVE, within=within) is None:
+                raise NotExercised(_ALONE)
+        await set_progress(both[0])
+        for which, session in zip(("first", "second"), both, strict=True):
+            for name in (*PROGRESS, *PROGRESS):
+                try:
+                    await assert_repeated(session, name)
+                except Violation as wrong:
+                    expected = f"{wrong.expected} to the {which} of two clients"
+                    raise Violation(expected, wrong.came).shown_in(session) from None
 
 
 @requirement("exercise.curve-values")
@@ -173,6 +197,42 @@ async def test_halves_of_two_clients(iut: Iut) -> None:
         except Violation as wrong:
             wrong.shown_in(session)
             raise
+
+
+@requirement("frame.segmentation")
+async def test_handshake_of_another_client(iut: Iut) -> None:
+    """A whole handshake of another client between two halves of a magic does not matter."""
+    if iut.facts.get(_ALONE):
+        raise NotExercised(_ALONE)
+    handshake = b"".join(map(encode, HANDSHAKE))
+    # A handshake that is not cut shows if the server serves two clients that begin together.
+    for cut in (0, _INSIDE_MAGIC):
+        async with (
+            iut.instance() as instance,
+            iut.connect(instance) as first,
+            iut.connect(instance) as second,
+            excuse_end(iut, first),
+            excuse_end(iut, second),
+        ):
+            for session, part in (
+                (first, handshake[:cut]),
+                (second, handshake),
+                (first, handshake[cut:]),
+            ):
+                if part:
+                    await session.send_bytes(part)
+                    await session.wait_until_taken()
+            after = "a handshake of the second client between two halves of a magic of the first"
+            try:
+                for session in (first, second):
+                    TESTER.attend(session, since=0)
+                    await await_greeting(session, after, requirement="frame.segmentation")
+                    await check_serves(iut, session, after)
+            except Violation as wrong:
+                if not cut:
+                    raise NotExercised(_ALONE) from None
+                wrong.shown_in(session)
+                raise
 
 
 @requirement("robustness.odd-pongs")

@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from conformance.codec import Decoder
+from conformance.codec import Decoder, Frame
 from conformance.deltarobot.codec import UNKNOWN, message
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import State, Vector
-from mocks.deltarobot.faults.building import LATER, named
+from mocks.deltarobot.faults.building import LATER, Misreader, named
 from mocks.deltarobot.faults.frames import HalfIdentifiersLost
 from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import MAGIC, VERSION, Session
@@ -28,6 +28,8 @@ from mocks.steps import (
     skip,
     then,
 )
+
+_SPACE = 64  # bytes of the latest message, more than any handshake has
 
 
 def _forgive_magic(server: Server, _: Any) -> None:
@@ -264,10 +266,7 @@ class HalfOfBefore(_OneBuffer, Client):
     """Puts an incomplete message of a broken connection before the bytes of the next connection."""
 
 
-@fault("curve-for-one-client", violates="exercise.curve-first", subtle=True)
-class CurveForOneClient(Server):
-    """Sends the curve of an exercise to one connected client, but its progress to all."""
-
+class _FirstOfAll(Server):
     there: ClassVar[list[Server]] = []
 
     def welcome(self) -> None:
@@ -279,9 +278,44 @@ class CurveForOneClient(Server):
             self.there.remove(self)
         super().closed()
 
+
+@fault("curve-for-one-client", violates="exercise.curve-first", subtle=True)
+class CurveForOneClient(_FirstOfAll):
+    """Sends the curve of an exercise to one connected client, but its progress to all."""
+
     def send_curve(self, curve: list[Vector]) -> None:
         if self.there[0] is self:
             super().send_curve(curve)
+
+
+@fault("progress-for-one-client", violates="progress.continuous", subtle=True)
+class ProgressForOneClient(_FirstOfAll):
+    """Sends the progress of an exercise to one connected client, but its curve to all."""
+
+    def show(self, state: State) -> None:
+        if self.there[0] is self:
+            super().show(state)
+
+
+class _OneSpace(Misreader):
+    space: ClassVar[list[bytes]] = [b""]
+
+    def feed(self, data: bytes) -> list[Frame]:
+        [space] = self.space
+        self.buffer = space[: len(self.buffer)] + self.buffer[len(space) :]
+        found = super().feed(data)
+        for raw in (*(frame.raw for frame in found), self.buffer):
+            space = raw[:_SPACE] + space[len(raw) :]
+        self.space[:] = [space]
+        return found
+
+
+@fault("one-space-for-all", violates="frame.segmentation", subtle=True)
+class OneSpaceForAll(Server):
+    """Keeps the beginnings of all clients' messages at the same place in memory."""
+
+    def make_decoder(self) -> Decoder:
+        return _OneSpace()
 
 
 @fault("one-buffer-for-all", violates="frame.segmentation", subtle=True)
