@@ -335,8 +335,8 @@ async def test_very_many_clients(iut: Iut, they: str) -> None:
     """A client is served after more clients than a process can have open files."""
     async with iut.instance() as instance:
         # Only the first client is recorded: the others do the same.
-        await visit(iut, instance)
-        number = 1 + await visit_often(instance, lambda: VISITS[they], iut.seconds("quiet"))
+        first = await visit(iut, instance)
+        number = 1 + await visit_often(first, lambda: VISITS[they], iut.seconds("quiet"))
         async with _next(iut, instance, f"{number} other clients, which {they.replace('-', ' ')}"):
             pass
 

@@ -170,11 +170,12 @@ async def drain(session: Session, seconds: float) -> None:
         pass
 
 
-async def visit(iut: Iut, instance: Instance) -> None:
-    """Run a whole session, after which another client can connect."""
+async def visit(iut: Iut, instance: Instance) -> Session:
+    """Run a whole session, after which another client can connect; return the session."""
     async with iut.connect(instance) as session:
         await shake_hands(session)
         await end_session(session)
+        return session
 
 
 async def end_session(session: Session) -> None:

@@ -382,7 +382,7 @@ async def test_very_many_clients(iut: Iut, channel: str) -> None:
     scene = expressions(f"(scene {iut.configuration.value('scene')})")
     visit = encode(scene) if channel == "agent" else b""
     async with iut.instance() as instance, watch_server(iut, instance) as watch:
-        number = await visit_often(instance, lambda: visit, iut.seconds("quiet"), channel)
+        number = await visit_often(watch.session, lambda: visit, iut.seconds("quiet"), channel)
         after = f"{number} other clients at the port of the {channel}s"
         await watch.session.assert_alive(after)
         try:

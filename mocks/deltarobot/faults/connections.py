@@ -1,6 +1,7 @@
 """Faults that only a later connection or another client reveals."""
 
 import asyncio
+import os
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -133,6 +134,10 @@ SERVER["robustness.next-client"] = {
     "busy-for-ever": Subtle(
         "Ends the transmission to every client but the first after its handshake.",
         then("opened", call("end", "busy"), LATER),
+    ),
+    "files-left-open": Subtle(
+        "Leaves a file open for each client whose handshake is wrong.",
+        then("refuse", lambda *_: os.open("/dev/null", 0)),
     ),
     "fourth-client-unserved": Subtle(
         "Sends the handshake to its fourth client, and then does not serve it.",

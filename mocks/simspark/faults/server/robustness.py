@@ -1,5 +1,6 @@
 """Faults of the server in surviving its clients."""
 
+import os
 from typing import Any
 
 from conformance.codec import Frame
@@ -112,6 +113,10 @@ FAULTS["robustness.several-clients"] = {
     "thousand-agents": Subtle(
         "Creates no robot after a thousand agents, because it never frees their places.",
         skip("create", lambda _, agent, expression: agent.number > 1000),
+    ),
+    "files-left-open": Subtle(
+        "Leaves a file open for each agent.",
+        then("agent_left", lambda *_: os.open("/dev/null", 0)),
     ),
     "dies-of-resets": Subtle(
         "Dies when the connection of an agent is reset.",
