@@ -7,6 +7,7 @@ import pytest
 
 from conformance.cases import check, compared, lasting, requirement, send_with_pause
 from conformance.iut import Iut
+from conformance.many_clients import visit_often
 from conformance.openroberta import message_names
 from conformance.openroberta.codec import Spelling, chunks, encode, title_case, with_a_blank
 from conformance.openroberta.codings import coding_of
@@ -14,7 +15,7 @@ from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange, assert_refused, find_refusal
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at, whole
-from conformance.verdicts import NotExercised, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 _LENGTH_REQUIRED = 411
 # a lab that ignores the body must not read the body as the next request
@@ -379,6 +380,26 @@ async def test_half_requests(iut: Iut) -> None:
         await killed.send_bytes(b"POST /rest/pushcmd HTTP/1.1\r\nContent-Le")
         await killed.break_off()
         await assert_served(tester, tester.robot(), "a request whose connection was reset")
+
+
+@requirement("robustness.many-connections")
+@lasting
+async def test_very_many_connections(iut: Iut) -> None:
+    """A robot is answered after more connections than a process can have open files."""
+    async with playing(iut) as tester:
+        robot = tester.robot()
+        refused = robot.object("register", "token")
+        # A registration would not show if the lab reads it, because a lab holds registrations.
+        before = await robot.ask(message_names.PUSHCMD, refused)
+        if await before.unless_closed("refuses.token") is None:
+            raise Inconclusive("the lab closes the connection instead of an answer with an error")
+        data = encode(tester.request("POST", message_names.PUSHCMD, _ONCE, refused))
+        number = await visit_often(before.session, lambda: data, iut.seconds("quiet"))
+        robot.headers = _ONCE
+        after = await robot.ask(message_names.PUSHCMD, refused)
+        if await after.unless_closed() is None:
+            expected = f"a robot to be answered after {number} connections of other robots"
+            raise after.failed(expected, "the lab closed the connection")
 
 
 @requirement("robustness.tls-hello")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from typing import Any
 
 from conformance.codec import Frame
@@ -22,6 +23,7 @@ from mocks.steps import (
     instead,
     note,
     noted,
+    then,
 )
 from mocks.streams import Stream
 
@@ -98,6 +100,17 @@ FAULTS["robustness.half-requests"] = {
     "dies-of-resets": Subtle(
         "Crashes if a connection is reset inside a request.",
         serves(Change("request", _die_of_a_reset)),
+    ),
+}
+
+FAULTS["robustness.many-connections"] = {
+    "thousand-connections": Subtle(
+        "Closes each new connection after a thousand, because it never frees their places.",
+        instead("connection", lambda _, stream: stream.closed(), after(1000)),
+    ),
+    "files-left-open": Subtle(
+        "Leaves a file open for each connection.",
+        then("connection", lambda *_: os.open("/dev/null", 0)),
     ),
 }
 
