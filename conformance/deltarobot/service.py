@@ -94,12 +94,10 @@ async def _plain_session(iut: Iut) -> tuple[Session, Habits]:
     async with open_session(iut) as session:
         served = await tester.of(session).has_served(session)
         await tester.of(session).show_more(session)
-        if session.ended:
-            # Sessions of this IUT end early by themselves; a new, short session shows the reaction.
-            closing = await _closing_reasons(iut, REASON, "")
-        else:
-            closes = await is_closed_after(session, REASON)
-            closing = REASON if closes else await _closing_reasons(iut, "")
+        closes = not session.ended and await is_closed_after(session, REASON)
+        # A session can end early by itself, and an exercise can delay the close. New, short
+        # sessions show the reaction to both ends alike.
+        closing = REASON if closes else await _closing_reasons(iut, REASON, "")
         found = Habits(served, closing)
         await session.finish()
         await session.until_closed()

@@ -112,6 +112,8 @@ class ServerTester(Tester):
         )
         iut.facts[_NEVER] = hardly or not late
         async with open_session(iut) as plain:
+            if any(message.name in EXERCISE for message in session.received):
+                await self.occupy(plain)
             if not await is_closed_after(plain, closing):
                 raise Inconclusive("the server does not always close after an end of transmission")
         if late:

@@ -108,3 +108,11 @@ OF_SERVER["end.announced"] = {
         then("welcome", _end_soon),
     ),
 }
+
+OF_SERVER["end.received"] = {
+    "waits-for-the-close-in-an-exercise": Variant(
+        "Waits for the peer's close after the peer's end of transmission during an exercise.",
+        skip("write", QUIET),
+        instead("peer_ends", note("quiet"), having("machine.is_running")),
+    ),
+}
