@@ -4,7 +4,7 @@ import asyncio
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
-from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester import GONE, RobotsTester, playing
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import latest_answers
 from conformance.verdicts import Inconclusive, Violation
@@ -21,8 +21,8 @@ async def assert_goes_offline(tester: RobotsTester, robot: Robot) -> None:
     """Send nothing until the user sees the robot as offline. Raises Violation if it never is."""
     tester.iut.skip_if_longer(2 * tester.seconds("offline"), "offline")
     latest = tester.iut.countdown("offline", "offline", "response")
-    seen = await tester.wait_for_state(robot, "state", "offline", latest)
-    if seen != "offline":
+    seen = await tester.wait_for_state(robot, "state", GONE, latest)
+    if seen not in GONE:
         expected = f"a robot to be offline {tester.seconds('offline'):g} s after its last answer"
         raise Violation(expected, f"it is {seen} much later", "offline.noticed")
 
@@ -71,14 +71,14 @@ async def test_not_early(iut: Iut) -> None:
         for number in range(3):
             exchange = await robot.push()
             seen = await tester.wait_for_state(
-                robot, "state", "offline", tester.seconds("push_hold") * 0.6
+                robot, "state", GONE, tester.seconds("push_hold") * 0.6
             )
             check(
                 seen == "waiting", f"the robot of push {number + 1} to be waiting", f"it is {seen}"
             )
             _, latest = latest_answers(tester, "push_hold")
             answered_at = exchange.asked + await exchange.time_until("Repeat", 0, latest)
-            seen = await tester.wait_for_state(robot, "state", "offline", early)
+            seen = await tester.wait_for_state(robot, "state", GONE, early)
             took = exchange.session.now - answered_at
             # An offline state that is read late shows nothing about the time shortly after the
             # answer.

@@ -3,7 +3,7 @@
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import plain_content
-from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester import GONE, RobotsTester, playing
 from conformance.openroberta.lab.tester.programs import program_bytes
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.values import difference
@@ -144,7 +144,7 @@ async def test_running(iut: Iut) -> None:
         await robot.fetch()
         seen = await tester.wait_for_state(robot, "state", "running", "response")
         check(seen == "running", "a robot with a program to be running", f"it is {seen}")
-        seen = await tester.wait_for_state(robot, "state", "offline", silence)
+        seen = await tester.wait_for_state(robot, "state", GONE, silence)
         check(seen == "running", f"it to be running after {silence:.1f} s, too", f"it is {seen}")
 
 

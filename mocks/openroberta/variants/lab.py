@@ -248,6 +248,10 @@ VARIANTS["offline.noticed"] = {
         "Lets its user only enter tokens and run programs.",
         then("__init__", put("operations", ("pair", "run"))),
     ),
+    "offline-is-unknown": Variant(
+        "Shows a robot that is offline as an unknown robot.",
+        returning("state_of", lambda state: "unknown" if state == "offline" else state),
+    ),
 }
 
 VARIANTS["offline.not-early"] = {

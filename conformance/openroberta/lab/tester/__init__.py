@@ -16,6 +16,9 @@ from conformance.segmentation import Segmentation, whole
 from conformance.session import Session, Timeout
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 
+GONE = ("offline", "unknown")
+"""States of a robot that is not connected; a lab can forget such a robot."""
+
 
 class RobotsTester:
     """A lab, its user, and the connections of the robots that the suite plays."""
