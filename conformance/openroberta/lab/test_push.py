@@ -294,6 +294,22 @@ async def test_program_for_a_lost_push(iut: Iut) -> None:
         await robot.file()
 
 
+@requirement("robustness.repeated-push")
+async def test_program_between_a_lost_push_and_the_next(iut: Iut) -> None:
+    """A program that is run after a lost connection is announced with the next push."""
+    async with playing(iut) as tester:
+        _, latest = latest_answers(tester, "push_hold")
+        robot = await open_after_repeat(tester)
+        exchange = await robot.push()
+        await _await_reading(exchange)
+        await exchange.session.close()
+        try:
+            await _run_before_a_push(tester, robot, latest)
+        except Violation as none:
+            none.requirement = await _find_forgotten(robot) or none.requirement
+            raise
+
+
 @requirement("robustness.run-between-pushes")
 async def test_run_between_pushes(iut: Iut) -> None:
     """A program that is run between two pushes is announced with the second push."""
@@ -301,23 +317,29 @@ async def test_run_between_pushes(iut: Iut) -> None:
         _, latest = latest_answers(tester, "push_hold")
         robot = await tester.open_linked()
         await (await robot.push()).time_until("Repeat", 0, latest)
-        running = asyncio.create_task(tester.run_operation("run", token=robot.token))
-        try:
-            await asyncio.wait([running], timeout=tester.seconds("response"))
-            if running.done() and not running.result().ok:
-                return  # the operation has reported the failure to the user
-            message = await (await robot.push()).session.wait_for(
-                "Download", "Refusal", within=latest
-            )
-        finally:
-            running.cancel()
-        announced = message is not None and message.name == "Download"
-        check(
-            announced,
-            "Download in answer to the next push",
-            f"received {message.name}" if message else "received none",
-        )
-        await robot.file()
+        await _run_before_a_push(tester, robot, latest)
+
+
+async def _run_before_a_push(tester: RobotsTester, robot: Robot, latest: float) -> None:
+    """Run a program while the robot does not push, and fetch it after the next push.
+
+    Nothing is checked if the operation fails, because the user knows then that no program comes.
+    """
+    running = asyncio.create_task(tester.run_operation("run", token=robot.token))
+    try:
+        await asyncio.wait([running], timeout=tester.seconds("response"))
+        if running.done() and not running.result().ok:
+            return
+        message = await (await robot.push()).session.wait_for("Download", "Refusal", within=latest)
+    finally:
+        running.cancel()
+    announced = message is not None and message.name == "Download"
+    check(
+        announced,
+        "Download in answer to the next push",
+        f"received {message.name}" if message else "received none",
+    )
+    await robot.file()
 
 
 @requirement("robustness.repeated-push")

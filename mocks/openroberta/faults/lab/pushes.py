@@ -153,6 +153,11 @@ FAULTS["robustness.repeated-push"] = {
         before("lost", LOST.add, LINKED),
         skip("want", LOST.has),
     ),
+    "tells-the-lost-until-the-next-push": Subtle(
+        "Announces a program only at a lost connection if the robot has not pushed again.",
+        before("lost", LOST.add, LINKED),
+        skip("want", When(LOST.has) & ~When(_is_held)),
+    ),
     "two-pushes-repeat": Fault(
         "Answers both of two pushes with repeat, and announces no program.",
         alter("want", lambda _, robot, command: (robot, "repeat"), _is_held_twice),
