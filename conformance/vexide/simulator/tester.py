@@ -158,18 +158,28 @@ def program_or_own(iut: Iut, program: str) -> str | None:
 async def another_session(
     iut: Iut, running: Instance, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
-    """Open a further session with a running simulator.
+    """Open a further session with a running simulator, once the earlier session is over.
 
-    Raises NotExercised if the simulator serves only one session.
+    Raises NotExercised if the simulator serves only one session. Then it accepts no further
+    connection, or closes each before the Handshake.
     """
     process = running.process
+    refused = False
+
+    async def is_refusing(session: Session) -> bool:
+        nonlocal refused
+        refused = await session.is_refused() and not session.received
+        return refused
+
     try:
-        async with iut.connect(running, segmentation=segmentation) as session:
+        async with iut.connect(
+            running, segmentation=segmentation, is_refusing=is_refusing
+        ) as session:
             yield session
     except (Unreachable, Violation) as error:
         served = isinstance(error, Violation) and session.received
         alive = isinstance(error, Violation) and (process is None or not process.exit)
-        if served or alive or (process and process.has_crashed):
+        if served or (alive and not refused) or (process and process.has_crashed):
             raise
         raise NotExercised(
             "the simulator serves one session and accepts no further session; only a simulator "

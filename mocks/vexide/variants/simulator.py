@@ -11,6 +11,7 @@ from typing import Any
 from conformance.vexide.codec import encode, name_of
 from mocks.deviations import Table, Variant, variant
 from mocks.steps import alter, before, call, delay, having, instead, returning, send, skip, then
+from mocks.streams import Stream
 from mocks.vexide.faults.bases import RUNNING, edit, fields, member, named
 from mocks.vexide.messages import Port, port_form
 from mocks.vexide.robot import Motor, Robot, rectangle
@@ -388,3 +389,32 @@ class CommandAStep(Simulator):
         self.waiting.popleft()
         if self.waiting:
             self.schedule_next()
+
+
+@variant("one-session-at-a-time", of="session.independent", needs={"transport": "tcp"})
+class OneSessionAtATime(Simulator):
+    """Closes a connection at once while an earlier session has not ended yet."""
+
+    busy = False
+
+    async def run(self, stream: Stream) -> None:
+        if OneSessionAtATime.busy:
+            await stream.closed()
+            return
+        OneSessionAtATime.busy = True
+        await super().run(stream)
+        asyncio.get_running_loop().call_later(0.1, self.forget)
+
+    def forget(self) -> None:
+        OneSessionAtATime.busy = False
+
+
+@variant("one-session-only", of="session.independent", needs={"transport": "tcp"})
+class OneSessionOnly(Simulator):
+    """Closes each connection after the first without a message."""
+
+    async def run(self, stream: Stream) -> None:
+        if self.number == 1:
+            await super().run(stream)
+        else:
+            await stream.closed()
