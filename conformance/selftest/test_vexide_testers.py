@@ -1,4 +1,4 @@
-"""The tester of vexide frontends waits for the outcome of a session."""
+"""The tester of vexide frontends waits for an outcome, and draws with short lines."""
 
 import asyncio
 from types import SimpleNamespace
@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from conformance.verdicts import NotExercised
-from conformance.vexide.frontend import tester
+from conformance.vexide.codec import encode
+from conformance.vexide.events import drawing
+from conformance.vexide.frontend import test_screen, tester
 
 LOG = {"log": "a line"}
 
@@ -34,3 +36,7 @@ def test_an_unknown_form_is_not_exercised(monkeypatch: pytest.MonkeyPatch) -> No
     for form in (LOG, "exited"):
         with pytest.raises(NotExercised, match="received"):
             outcome(monkeypatch, form)
+
+
+def test_a_frontend_for_short_lines_can_draw_a_pixel_buffer() -> None:
+    assert len(encode(drawing(test_screen.PIXELS))) < 4096  # a usual size of a buffer

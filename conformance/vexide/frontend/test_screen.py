@@ -57,10 +57,11 @@ def _stroke(shape: Any, ink: Any) -> Any:
 BOX = {"Rectangle": {"top_left": {"x": 100, "y": 50}, "bottom_right": {"x": 200, "y": 150}}}
 DISC = {"Circle": {"center": {"x": 240, "y": 136}, "radius": 130}}
 DOT = {"Pixel": {"pos": {"x": 400, "y": 30}}}
-# Each line of the buffer has four times the bytes of 20 pixels. The picture is therefore the same
+# Each line of the buffer has four times the bytes of 10 pixels. The picture is therefore the same
 # if stride counts pixels or bytes. White and black do not depend on the byte order of a pixel. If
-# the frontend includes the bottom right corner, the picture has one more column and row.
-_STRIDE, _ROWS, _WHITE_ROWS = 80, 31, 5
+# the frontend includes the bottom right corner, the picture has one more column and row. The event
+# has less than 4 KiB, because a frontend that reads no longer lines can still draw.
+_STRIDE, _ROWS, _WHITE_ROWS = 40, 14, 3
 _LINE_OF_BYTES = _STRIDE // 4
 
 
@@ -76,7 +77,7 @@ def _copy(x: int, y: int, *, white: range) -> Any:
     )
     fields = {
         "top_left": {"x": x, "y": y},
-        "bottom_right": {"x": x + 16, "y": y + 30},
+        "bottom_right": {"x": x + 6, "y": y + 13},
         "stride": _STRIDE,
         "buffer": base64.b64encode(pixels).decode(),
     }
@@ -100,8 +101,8 @@ def _tall() -> Any:
     return {"CopyBuffer": fields}
 
 
-PIXELS = _copy(300, 200, white=range(8))
-COPIED = [Spot(302, 202, WHITE), Spot(313, 202, BLACK)]
+PIXELS = _copy(300, 200, white=range(3))
+COPIED = [Spot(301, 201, WHITE), Spot(304, 201, BLACK)]
 _CLEAR = {"ScreenClear": {"color": BLACK}}
 TALL = "copy-tall-buffer"  # a drawing in a long line
 OUTSIDE = [Spot(20, 250, BLACK), Spot(460, 250, BLACK), Spot(60, 100, BLACK)]
@@ -145,9 +146,9 @@ DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
     "copy-buffer": (
         drawing(PIXELS),
         [
-            *(Spot(x, y, WHITE) for x in (302, 305) for y in (201, 202, 203)),
-            *(Spot(x, y, BLACK) for x in (292, 310, 313, 322) for y in (201, 202, 203)),
-            *(Spot(x, y, BLACK) for x in (302, 313) for y in (192, 222, 227, 236)),
+            *COPIED,
+            *(Spot(x, 201, BLACK) for x in (298, 305, 308)),
+            *(Spot(x, y, BLACK) for x in (301, 304) for y in (198, 213, 216)),
         ],
     ),
     TALL: (
@@ -226,10 +227,10 @@ async def test_drawing_while_touched(iut: Iut) -> None:
 async def test_another_buffer(iut: Iut) -> None:
     """A second pixel buffer appears at its own place with its own pixels."""
     async with _open_cleared(iut) as session:
-        second = _copy(100, 20, white=range(10, 20))
+        second = _copy(100, 20, white=range(3, 10))
         await session.send(drawing(PIXELS), drawing(second))
         wrong = await _first_difference(
-            session, [Spot(102, 22, BLACK), Spot(113, 22, WHITE), *COPIED]
+            session, [Spot(101, 21, BLACK), Spot(104, 21, WHITE), *COPIED]
         )
         check(not wrong, "the screen after two pixel buffers", wrong)
 
@@ -242,14 +243,14 @@ async def test_drawing_beyond_the_edges(iut: Iut) -> None:
         {"Rectangle": {"top_left": {"x": -80, "y": 180}, "bottom_right": {"x": 20, "y": 230}}},
         {"Pixel": {"pos": {"x": 490, "y": 120}}},
     )
-    copied = (_copy(-8, 250, white=range(8)), _copy(472, 5, white=range(8, 20)))
+    copied = (_copy(-5, 250, white=range(3)), _copy(477, 5, white=range(3, 10)))
     async with _open_cleared(iut) as session:
         await session.send(*(_fill(shape, GREEN) for shape in beyond))
         await session.send(*map(drawing, copied), _fill(BOX, BLUE))
         # These places would change if a frontend wrote past the end of a line in its memory.
         right = [Spot(x, y, BLACK) for x in (3, 60) for y in (42, 65, 90)]
         left = [Spot(x, y, BLACK) for x in (420, 476) for y in (180, 200, 228, 251)]
-        right += [Spot(4, y, BLACK) for y in (7, 8)]
+        right += [Spot(1, y, BLACK) for y in (6, 7)]
         spots = [Spot(150, 100, BLUE), Spot(10, 121, BLACK), *right, *left]
         wrong = await _first_difference(session, spots)
         check(not wrong, "the screen after a box and drawings across the edges", wrong)
@@ -260,9 +261,9 @@ async def test_double_buffering(iut: Iut) -> None:
     """While double buffering is on, drawings appear only after each ScreenRender."""
     async with _open_cleared(iut) as session:
         await session.send({"ScreenDoubleBufferMode": {"enable": True}})
-        before = [Spot(150, 100, BLACK), Spot(302, 202, BLACK)]
+        before = [Spot(150, 100, BLACK), Spot(301, 201, BLACK)]
         steps = (
-            ([_fill(BOX, BLUE)], [Spot(150, 100, BLUE), Spot(302, 202, BLACK)]),
+            ([_fill(BOX, BLUE)], [Spot(150, 100, BLUE), Spot(301, 201, BLACK)]),
             (
                 [{"ScreenClear": {"color": GREEN}}, drawing(PIXELS)],
                 [*COPIED, Spot(150, 100, GREEN)],
