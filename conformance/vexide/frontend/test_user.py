@@ -88,6 +88,23 @@ async def test_long_touch_and_release(iut: Iut) -> None:
 
 
 @requirement("touch.single")
+@lasting
+async def test_short_touch_after_a_long_one(iut: Iut) -> None:
+    """After a short touch, no Held comes for a touch that is over."""
+    async with open_in_setup(iut, starting=False) as session:
+        await start_if_possible(iut, session)
+        took = await _time_until_held(session)
+        await _touch(session, 240, 136, "Released")
+        await _require_release(session)
+        await _touch(session, 240, 136, "Pressed")
+        await _touch(session, 240, 136, "Released")
+        left = session.countdown(took)
+        while await session.wait_for("Touch", within=left):
+            pass
+        await _judge_touches(session, touches=2)
+
+
+@requirement("touch.single")
 async def test_second_finger(iut: Iut) -> None:
     """A second finger during a touch does not start a second touch."""
     async with open_in_setup(iut, starting=False) as session:
@@ -137,11 +154,7 @@ async def test_time_of_each_touch(iut: Iut) -> None:
     """The time until Held starts again with each touch."""
     async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
-        declared = session.instance.configuration.declared("held")
-        within = session.seconds("response") + (declared or 0)
-        took = await _time_until_held(session, within)
-        if took is None:
-            raise NotExercised("the frontend sends no Held by itself")
+        took = await _time_until_held(session)
         await _touch(session, 240, 136, "Released")
         await _require_release(session)
         await asyncio.sleep(took)  # wait until no timer of the first touch is left
@@ -149,7 +162,7 @@ async def test_time_of_each_touch(iut: Iut) -> None:
         pressed = session.now
         await operate(session, "touch", x=240, y=136, event="Released")
         await asyncio.sleep(max(0.0, _SECOND_TOUCH * took - session.now + pressed))
-        again = await _time_until_held(session, within)
+        again = await _wait_until_held(session)
         if session.closed_by_iut:
             raise Inconclusive("the frontend ended the session itself (exit.internal-error)")
         await operate(session, "touch", x=240, y=136, event="Released")
@@ -167,8 +180,7 @@ async def _hold(session: Session, x: int, y: int) -> tuple[bool, float]:
     Returns if Held came, and the timeout in seconds.
     """
     await operate(session, "touch", x=x, y=y, event="Held")
-    declared = session.instance.configuration.declared("held")
-    seconds = session.seconds("response") + (declared or 0)
+    seconds = _longest_time_until_held(session)
     deadline = session.now + seconds
     while "Held" not in _touches(session):
         if await session.wait_for("Touch", within=deadline - session.now) is None:
@@ -176,9 +188,25 @@ async def _hold(session: Session, x: int, y: int) -> tuple[bool, float]:
     return True, seconds
 
 
-async def _time_until_held(session: Session, within: float) -> float | None:
+def _longest_time_until_held(session: Session) -> float:
+    declared = session.instance.configuration.declared("held")
+    return session.seconds("response") + (declared or 0)
+
+
+async def _time_until_held(session: Session) -> float:
+    """Touch the display; return the seconds until Held comes.
+
+    Raises NotExercised if no Held comes.
+    """
+    took = await _wait_until_held(session)
+    if took is None:
+        raise NotExercised("the frontend sends no Held by itself")
+    return took
+
+
+async def _wait_until_held(session: Session) -> float | None:
     """Touch the display; return the seconds until Held comes, or None."""
-    began = session.now
+    began, within = session.now, _longest_time_until_held(session)
     await operate(session, "touch", x=240, y=136, event="Pressed")
     while message := await session.wait_for("Touch", within=began + within - session.now):
         if name_of(message.value["Touch"]["event"]) == "Held":

@@ -277,6 +277,22 @@ class HeldAfterRelease(Frontend):
         self.held = event == "Held"
 
 
+@fault("held-after-a-short-touch", violates="touch.single", subtle=True)
+class HeldAfterAShortTouch(Frontend):
+    """Does not stop the timer of Held when a touch ends."""
+
+    at: dict[str, int] | None = None
+
+    def send_touch(self, event: str) -> None:
+        self.at = self.touched or self.at
+        self.send({"Touch": {"pos": self.at, "event": event}})
+
+    def release(self) -> None:
+        if self.touched is not None:
+            self.send_touch("Released")
+            self.touched = None
+
+
 @fault("time-of-the-touch-before", violates="touch.held", subtle=True)
 class TimeOfTheTouchBefore(Frontend):
     """Counts the time until Held from an earlier touch that has already ended."""
