@@ -10,7 +10,12 @@ import pytest
 from conformance.cases import compared, each_of, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark import malformed, strategies
-from conformance.simspark.agent.tester import Tester, compare_with_single_groups, connect_agent
+from conformance.simspark.agent.tester import (
+    Tester,
+    compare_with_single_groups,
+    connect_agent,
+    pieces_are_taken,
+)
 from conformance.simspark.codec import frame
 from conformance.simspark.tester import (
     FORMS_OF_NUMBERS,
@@ -322,7 +327,8 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
                     )
                     await tester.check_continues(f"a group of {size} bytes")
 
-    await compare_with_single_groups(iut, play)
+    async with pieces_are_taken(iut):
+        await compare_with_single_groups(iut, play)
 
 
 @requirement("frame.length-prefix")

@@ -9,7 +9,12 @@ from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import malformed
-from conformance.simspark.agent.tester import bytes_of, connect_agent, send_groups_singly
+from conformance.simspark.agent.tester import (
+    bytes_of,
+    connect_agent,
+    pieces_are_taken,
+    send_groups_singly,
+)
 from conformance.simspark.tester import expressions, require_reported
 
 _BURST = 40  # groups in one write; more than a small queue of messages has room for
@@ -106,7 +111,7 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 
     It takes no message from inside an incomplete message.
     """
-    async with connect_agent(iut) as tester:
+    async with pieces_are_taken(iut), connect_agent(iut) as tester:
         await tester.send_group(angle=1.0)
         await tester.check_known_if_reported(1.0, "the init")
         inside = bytes_of(tester.group(angle=66.0))

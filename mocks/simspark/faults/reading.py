@@ -16,6 +16,11 @@ FAULTS["frame.segmentation"] = {
     "reads-are-messages": Fault(
         "Takes the data of one read for complete messages.", reads(lambda: PerRead(Decoder))
     ),
+    "lengths-unread": Fault(
+        "Takes the data of one read for a message, and skips the length.",
+        reads(decoders.LengthsUnread),
+        roles=("agent",),
+    ),
     "one-message-a-read": Subtle(
         "Drops all messages of one read except the first.",
         returning("make_decoder", FirstOfARead),
