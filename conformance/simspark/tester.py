@@ -1,6 +1,7 @@
 """Shared code of the testers of all three roles."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from math import inf
 from typing import Any
 
@@ -10,9 +11,10 @@ from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.judging.judge import Finding
 from conformance.running.timeouts import GRACE
+from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
 from conformance.simspark.sexp import read
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 
 LONG_TEXTS = (
     *(255, 256, 1023, 1024, 4095, 4096, 65_535, 65_536, 70_000),
@@ -53,6 +55,37 @@ async def leave(session: Session) -> None:
     await session.finish()
     await session.until_closed("quiet")
     await session.close()
+
+
+@contextlib.asynccontextmanager
+async def blaming_pieces(
+    iut: Iut, play: Callable[[Iut, Segmentation | None], Awaitable[None]]
+) -> AsyncIterator[None]:
+    """Raise Inconclusive for a violation in this block if the IUT loses messages in pieces.
+
+    Long and incomplete messages arrive in pieces. ``play`` sends a short message in pieces, or
+    whole, and raises Violation if it is lost.
+    """
+
+    async def is_lost(pieces: Segmentation | None) -> bool:
+        try:
+            await play(Iut(iut.testbed, ""), pieces)
+        except Violation:
+            return True
+        except Conclusion:
+            pass  # There is no evidence of a loss.
+        return False
+
+    async def only_pieces_are_lost() -> bool:
+        return not await is_lost(None) and await is_lost(byte_by_byte)
+
+    try:
+        yield
+    except Violation as violation:
+        if not await iut.cached(f"lost pieces: {play.__qualname__}", only_pieces_are_lost):
+            raise
+        why = f"{violation}; a short message in pieces is lost, too (frame.segmentation)"
+        raise Inconclusive(why) from None
 
 
 async def judge_one_session(

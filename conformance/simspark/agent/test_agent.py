@@ -14,7 +14,7 @@ from conformance.simspark.agent.tester import (
     Tester,
     compare_with_single_groups,
     connect_agent,
-    pieces_are_taken,
+    send_in_pieces,
 )
 from conformance.simspark.codec import frame
 from conformance.simspark.tester import (
@@ -22,6 +22,7 @@ from conformance.simspark.tester import (
     LONG_NUMBERS,
     LONG_TEXTS,
     ODD_NUMBERS,
+    blaming_pieces,
     expressions,
     judge_one_session,
     raise_if_unreadable,
@@ -327,7 +328,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
                     )
                     await tester.check_continues(f"a group of {size} bytes")
 
-    async with pieces_are_taken(iut):
+    async with blaming_pieces(iut, send_in_pieces):
         await compare_with_single_groups(iut, play)
 
 

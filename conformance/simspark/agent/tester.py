@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.cases import compared
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, split_at, whole
+from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.codec import encode, frame
@@ -425,29 +425,10 @@ async def compare_with_single_groups(iut: Iut, play: Callable[[], Awaitable[None
     await compared(iut, either, False, True, "frame.segmentation")
 
 
-@contextlib.asynccontextmanager
-async def pieces_are_taken(iut: Iut) -> AsyncIterator[None]:
-    """Raise Inconclusive for a violation if short groups in pieces are lost, too.
-
-    Long messages arrive in pieces.
-    """
-    try:
-        yield
-    except Violation as violation:
-        if await iut.cached("takes pieces", lambda: _takes_pieces(iut)):
-            raise
-        raise Inconclusive(
-            f"{violation}; a short group in two pieces is lost, too (frame.segmentation)"
-        ) from None
-
-
-async def _takes_pieces(iut: Iut) -> bool:
+async def send_in_pieces(iut: Iut, pieces: Segmentation | None) -> None:
+    """Send a group in pieces, or whole. Raises Violation if the agent loses it."""
     async with connect_agent(iut) as tester:
-        await tester.send_group(angle=8.0, segmentation=split_at([40]))
-        with contextlib.suppress(Violation):
-            await tester.check_angle_known(8.0, "a group in two pieces", "frame.segmentation")
-            return True
-        return False
+        await tester.check_taken(8.0, "a short group", pieces or whole)
 
 
 def bytes_of(*groups: list[Any]) -> bytes:

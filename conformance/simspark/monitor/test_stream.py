@@ -4,11 +4,11 @@ import pytest
 
 from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
-from conformance.segmentation import byte_by_byte, split_at
+from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.simspark import malformed, messages
 from conformance.simspark.codec import frame
 from conformance.simspark.monitor.tester import connect_monitor, introduce_monitor
-from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, require_reported
+from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, blaming_pieces, require_reported
 
 
 @requirement("frame.segmentation")
@@ -122,6 +122,13 @@ SIZES = (
 """Sizes of texts in bytes, at the usual limits of lengths and buffers."""
 
 
+async def _send_in_pieces(iut: Iut, pieces: Segmentation | None) -> None:
+    """Send a state in pieces, or whole. Raises Violation if the monitor loses it."""
+    async with introduce_monitor(iut) as tester:
+        await tester.say(tester.partial(more="(score_right 8)"), segmentation=pieces)
+        await tester.check_known_if_reported(score_right=8)
+
+
 @requirement("frame.length-prefix")
 async def test_large_scenes(iut: Iut) -> None:
     """The monitor reads messages of 255 bytes up to half a million bytes in full."""
@@ -140,7 +147,8 @@ async def test_large_scenes(iut: Iut) -> None:
                 await tester.check_known_if_reported(score_right=goals)
             await tester.check_continues("large messages" if large else "a few messages")
 
-    await compared(iut, play, True, False, "monitors.understood")
+    async with blaming_pieces(iut, _send_in_pieces):
+        await compared(iut, play, True, False, "monitors.understood")
 
 
 @requirement("frame.length-prefix")
@@ -150,7 +158,7 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 
     It takes no message from inside an incomplete message.
     """
-    async with introduce_monitor(iut) as tester:
+    async with blaming_pieces(iut, _send_in_pieces), introduce_monitor(iut) as tester:
         await tester.check_known_if_reported(time=tester.time)
         inside = tester.bytes_of(tester.partial(more="(score_left 93)(score_right 94)"))
         await tester.session.send_bytes(malformed.message_beyond_bit(bit, inside))

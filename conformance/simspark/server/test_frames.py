@@ -10,7 +10,7 @@ from conformance import generation
 from conformance.cases import compared, each_of, explore, lasting, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.segmentation import byte_by_byte, split_at
+from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.session import Session
 from conformance.simspark import malformed, strategies
 from conformance.simspark.codec import STATES, encode, frame
@@ -29,7 +29,12 @@ from conformance.simspark.server.tester.monitors import (
     places_of_balls,
     watch_server,
 )
-from conformance.simspark.tester import FORMS_OF_NUMBERS, expressions, judge_one_session
+from conformance.simspark.tester import (
+    FORMS_OF_NUMBERS,
+    blaming_pieces,
+    expressions,
+    judge_one_session,
+)
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -358,6 +363,22 @@ async def test_length_counts_the_text_alone(iut: Iut) -> None:
             await _check_scores(watch, data, left, 0, f"the text {text!r}")
 
 
+async def _command_in_pieces(iut: Iut, pieces: Segmentation | None) -> None:
+    """Send a command in pieces, or whole. Raises Violation if it has no effect."""
+    async with watch_server(iut) as watch:
+        await watch.session.send_bytes(_score(3, 4), segmentation=pieces)
+        await _is_shown(watch, 3, 4, "a short command")
+
+
+async def _act_in_pieces(iut: Iut, pieces: Segmentation | None) -> None:
+    """Send all messages of an agent in pieces, or whole. Raises Violation if one is lost."""
+    async with (
+        iut.instance() as instance,
+        play_agent(iut, instance, segmentation=pieces) as agent,
+    ):
+        await check_turns(iut, agent, 2.0)
+
+
 @requirement("frame.length-prefix")
 @pytest.mark.parametrize("bit", malformed.HIGH_BITS)
 async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
@@ -365,7 +386,11 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 
     It takes no message from inside an incomplete message.
     """
-    async with iut.instance() as instance, watch_server(iut, instance) as watch:
+    async with (
+        blaming_pieces(iut, _command_in_pieces),
+        iut.instance() as instance,
+        watch_server(iut, instance) as watch,
+    ):
         await watch.check_obeyed("nothing else")
         async with iut.connect(instance, channel="monitor") as session:
             await session.send_bytes(malformed.message_beyond_bit(bit, _score(93, 94)))
@@ -396,7 +421,11 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
 
     The messages after them show that the server is in step with the stream.
     """
-    async with _as_plain_scores(iut), watch_server(iut) as watch:
+    async with (
+        blaming_pieces(iut, _command_in_pieces),
+        _as_plain_scores(iut),
+        watch_server(iut) as watch,
+    ):
         for goals, size in enumerate(SIZES, 1):
             # The end of the text contains a value, because a loss of blanks would not be noticed.
             end = f"(right {goals}))".encode()
@@ -410,7 +439,11 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
 @requirement("frame.length-prefix")
 async def test_lengths_of_an_agent(iut: Iut) -> None:
     """The server reads effectors of 255 to 65,537 bytes in full."""
-    async with iut.instance() as instance, play_agent(iut, instance) as agent:
+    async with (
+        blaming_pieces(iut, _act_in_pieces),
+        iut.instance() as instance,
+        play_agent(iut, instance) as agent,
+    ):
         speed = 2.0
         await check_turns(iut, agent, speed)
         for size in SIZES:

@@ -19,7 +19,6 @@ FAULTS["frame.segmentation"] = {
     "lengths-unread": Fault(
         "Takes the data of one read for a message, and skips the length.",
         reads(decoders.LengthsUnread),
-        roles=("agent",),
     ),
     "one-message-a-read": Subtle(
         "Drops all messages of one read except the first.",
