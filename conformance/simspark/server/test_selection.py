@@ -120,7 +120,8 @@ async def test_no_update_after_a_kill(iut: Iut) -> None:
             if finding.requirement == "header.partial-fits":
                 expected = "a full scene graph after an agent was removed"
                 came = f"received an update instead: {finding.message}"
-                raise Violation(expected, came, event=finding.event)
+                wrong = Violation(expected, came, event=finding.event)
+                raise wrong.shown_in(game.watch.session)
         raise Inconclusive("kill does not change the scene (kill.named)")
 
 

@@ -214,7 +214,8 @@ async def check_served(agent: Session, after: str) -> None:
         await next_perceptors(agent)
     except Violation as none:
         await agent.assert_alive(after)
-        raise Violation(f"further perceptors after {after}", none.came) from none
+        wrong = Violation(f"further perceptors after {after}", none.came)
+        raise wrong.shown_in(agent) from none
 
 
 def angles(message: Message) -> dict[str, float]:
@@ -327,11 +328,12 @@ async def check_turns(
         try:
             await agent.expect(*PERCEPTORS, where=moved)
         except Violation as none:
-            raise Violation(
+            wrong = Violation(
                 f"the hinge {name} to turn after ({effector} {speed}){after}",
                 f"its angle was {before:.2f} degrees and is {angle[-1]:.2f} degrees",
                 about,
-            ) from none
+            )
+            raise wrong.shown_in(agent) from none
     await agent.send(expressions(f"({effector} 0)"))
     await _wait_until_still(agent, name)
     return angle[-1] - before

@@ -29,7 +29,8 @@ async def check_execution_at_once(watch: Watch) -> None:
         ):
             raise
         came, shown = "received it only after another command", watch.session.received[-1].event
-        raise Violation(none.expected, came, "monitors.commands", shown) from none
+        wrong = Violation(none.expected, came, "monitors.commands", shown)
+        raise wrong.shown_in(watch.session) from none
 
 
 async def check_order(watch: Watch) -> None:

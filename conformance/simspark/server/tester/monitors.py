@@ -93,10 +93,12 @@ class Watch:
             )
         except Violation as none:
             came = f"{now(self.view)}; {none.came}" if now and self.view.fulls else none.came
-            raise Violation(f"the states to {to}", came, none.requirement) from none
+            wrong = Violation(f"the states to {to}", came, none.requirement)
+            raise wrong.shown_in(self.session) from none
         if then and not (await self.state() and then(self.view)):
             came = f"the next state did not: {now(self.view) if now else 'it was undone'}"
-            raise Violation(f"the states to {to} from then on", came, requirement)
+            wrong = Violation(f"the states to {to} from then on", came, requirement)
+            raise wrong.shown_in(self.session)
         return message
 
     async def wait_for_each(
@@ -173,7 +175,7 @@ class Watch:
             await self.check_obeyed("other commands", None if self._has_obeyed else "score.set")
         except Violation as none:
             if self.session.ended:
-                raise Violation(none.expected, none.came) from none
+                raise Violation(none.expected, none.came).shown_in(self.session) from none
             raise
         await self.state()
 

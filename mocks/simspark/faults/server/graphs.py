@@ -26,6 +26,12 @@ def _take_for_told(server: Server, *_: Any) -> None:
     server.structure_told = server.world.structure
 
 
+def _disconnect_killed(server: Server, *_: Any) -> None:
+    for agent in server.agents:
+        if agent.robot and agent.robot not in server.world.robots:
+            agent.close()
+
+
 def _lose_agent(server: Server, agent: Any) -> None:
     server.agents.remove(agent)
 
@@ -128,6 +134,11 @@ FAULTS["full.node-removed"] = {
     ),
     "no-full-after-a-kill": Subtle(
         "Sends no full graph when a trainer removes an agent, but updates without the robot.",
+        then("do_kill", _take_for_told),
+    ),
+    "no-full-after-a-disconnecting-kill": Subtle(
+        "Removes and disconnects an agent on request, and sends no full graph.",
+        then("do_kill", _disconnect_killed),
         then("do_kill", _take_for_told),
     ),
 }
