@@ -343,6 +343,7 @@ async def test_two_streams_at_once(iut: Iut) -> None:
                 1,
                 "another monitor, while the first one has sent half a message",
             )
+            await one.state()
             await one.session.send_bytes(data[place:])
             await _is_shown(
                 one, 4, 2, "a message in two parts, with a message of another monitor in between"

@@ -451,6 +451,7 @@ async def test_end_of_a_half(iut: Iut) -> None:
         )
         async with watch_server(iut, instance, begins=False) as later:
             now = later.view.value("half")
+        await watch.state()
         quiet = watch.session.seconds("quiet")
         if await watch.is_still_false(lambda view: view.value("half") == now, quiet):
             shown = watch.view.value("half")

@@ -236,6 +236,7 @@ async def test_several_monitors_command(iut: Iut) -> None:
         watch_server(iut, instance) as other,
     ):
         for watch, witness in ((one, other), (other, one), (one, other)):
+            await watch.state()
             try:
                 await watch.check_obeyed("commands of another monitor")
             except Violation as violation:

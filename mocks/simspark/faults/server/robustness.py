@@ -162,4 +162,9 @@ FAULTS["monitors.keeps-sending"] = {
         "Closes the connections of all monitors when one monitor leaves.",
         then("monitor_left", close_all),
     ),
+    "newest-monitor-only": Subtle(
+        "Sends states only to the monitor that connected last.",
+        only("tell_monitor", lambda server, monitor, *_: monitor is server.monitors[-1]),
+        company=6,
+    ),
 }
