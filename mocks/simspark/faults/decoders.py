@@ -129,6 +129,15 @@ class NoNegativeLengths(LowerBits):
         return max(0, int.from_bytes(prefix, "big", signed=True))
 
 
+class NegativeLengthsHang(NoNegativeLengths):
+    """Reads a length as a signed number, and hangs at a negative one."""
+
+    def length(self, prefix: bytes) -> int:
+        while prefix[0] & 0x80:
+            signal.pause()
+        return super().length(prefix)
+
+
 class FewOfARead(Decoder):
     """Has room for 32 messages of one read."""
 

@@ -106,6 +106,11 @@ FAULTS["robustness.huge-length"] = {
     "dies-of-huge-lengths": Fault(
         "Allocates memory for a length of gigabytes, and dies.", reads(decoders.Greedy)
     ),
+    "negative-lengths-hang": Subtle(
+        "Hangs at a length with the highest bit set.",
+        reads(decoders.NegativeLengthsHang),
+        roles=("server",),
+    ),
 }
 
 FAULTS["robustness.wrong-length"] = {
