@@ -106,8 +106,9 @@ async def _play_without_reading(iut: Iut) -> None:
             enough = watch.session.size + HELD
             with slow.stop_reading():
                 for _ in range(FULLS):
-                    # This monitor requests the full graph, and the server sends it to all monitors.
-                    await watch.session.send(expressions("(reqfullstate)"))
+                    # A server sends the full graph to the monitor that requests it, or to all.
+                    for monitor in (slow, watch.session):
+                        await monitor.send(expressions("(reqfullstate)"))
                     if not await watch.session.wait_for(*STATES) or watch.session.size > enough:
                         break
                 await watch.check_obeyed(what)
