@@ -173,10 +173,21 @@ class Exchange:
         """Raise Violation unless the robot waits these seconds for its answer."""
         other = await self.tester.wait_for(*POLLING, within=seconds)
         if other is not None:
-            raise other._wrong(expected, f"received {other.name} after {other.at - self.at:.2f} s")
+            came = f"received {other.name} after {other.at - self.at:.2f} s"
+            if other.name == self.name == "Push" and await self._follows_download():
+                raise other._wrong("an answer before the next Push", came, "push.one-at-a-time")
+            raise other._wrong(expected, came)
         ended = next((each.at for each in self.session.iut_events if each.event == "closed"), 0.0)
         if ended - self.message.at > _FINISHES:
             raise self._wrong(expected, "it closed the connection")
+
+    async def _follows_download(self) -> bool:
+        """Answer with download. True if the robot, which has pushed again, still follows it."""
+        if await self._given_up() or not self.is_waiting:
+            return False
+        await self.answer(response(200, {}, {"cmd": "download"}))
+        within = self.tester.iut.countdown("response")
+        return await self.tester.wait_for("DownloadRequest", within=within) is not None
 
     def violation(self, expected: str, came: str, requirement: str | None = None) -> Conclusion:
         """Return the conclusion for this wrong request.

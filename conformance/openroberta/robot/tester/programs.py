@@ -46,7 +46,15 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
             "nothing while a program runs",
             "received two pushes without an answer between them",
         )
-        raise Violation(expected, came, SILENT, push.message.event).shown_in(push.session)
+        loud = Violation(expected, came, SILENT, push.message.event).shown_in(push.session)
+        for each in (push, second):
+            await each.command("repeat")
+        idle = await tester.wait_for("Push", within=tester.iut.countdown("response"))
+        another = await tester.wait_for("Push", within=_EXTRA_TIME) if idle else None
+        if idle and another and idle.is_waiting:
+            # This robot pushes twice without a program too, which is a different fault.
+            loud.requirement = "push.one-at-a-time"
+        raise loud
     return second or push
 
 

@@ -182,6 +182,35 @@ class PushesOnATimer(Robot):
         return answered.pop().result()
 
 
+@fault("pushes-beside", violates="push.one-at-a-time", subtle=True)
+class PushesBeside(Robot):
+    """Pushes on other connections too while a push is unanswered, from its second push on."""
+
+    pushes = 0
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        cmd, path = value.get("json", {}).get("cmd"), value["path"]
+        is_push = cmd == "push" and path == message_names.PUSHCMD
+        self.pushes += is_push
+        if self.pushes < 2 or not is_push:
+            return await super().ask(value, patience)
+        beside = asyncio.create_task(self.push_beside())
+        try:
+            return await super().ask(value, patience)
+        finally:
+            beside.cancel()
+            await asyncio.gather(beside, return_exceptions=True)
+
+    async def push_beside(self) -> None:
+        while True:
+            await asyncio.sleep(0.3)
+            caller = self.make_caller()
+            try:
+                await caller.ask(push(self), 1)
+            finally:
+                await caller.close()
+
+
 @fault("pushes-ahead", violates="push.one-at-a-time")
 class PushesAhead(Robot):
     """Sends six pushes at the same time, from its fourth push on. Follows only one answer."""
