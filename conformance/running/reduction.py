@@ -396,9 +396,11 @@ class Reduction:
             return ()
         if not (await self._does_end(smallest) and await self._does_end(smallest)):
             return ()
-        if not before:
-            return smallest
         latest = self.latest
+        if not before:
+            ends = await self._ends_unasked(culprit)
+            self.latest = latest
+            return () if ends else smallest
         if self.replays >= REPLAYS or await self._does_end(before):
             return ()
         if self._wait is Wait.LAST and before[-1].left > _MIN_END_TIME:
@@ -422,6 +424,14 @@ class Reduction:
         if not ours:
             return number < len(self.latest)
         return all(step.opens and step.left > _MIN_END_TIME for step in ours)
+
+    async def _ends_unasked(self, first: Step) -> bool:
+        """True if the IUT ends the connection in the same time without this first step."""
+        if first.opens or first.operation:
+            # Without this step there is no connection.
+            return False
+        self._wait = Wait.OWN
+        return await self._does_end([Step(first.connection, "", opens=True, left=first.left)])
 
     async def _shortest_prefix(self, steps: Sequence[Step], continues: int) -> int:
         """The length of the shortest prefix that ends the session.

@@ -134,8 +134,14 @@ def test_a_culprit_that_needs_context(needed: list[str], smallest: list[str]) ->
 
 
 def test_the_opening_itself_can_be_the_culprit() -> None:
-    experiments, [found] = alone(lambda sent: bool(sent), "Handshake", "b", "c")
+    experiments, [found] = alone(lambda sent: any(sent), "Handshake", "b", "c")
     assert (found.label, experiments.smallest) == ("Handshake", ["Handshake"])
+
+
+def test_an_end_without_any_message_claims_nothing() -> None:
+    """A client can end each connection after some time, whatever it receives."""
+    _, found = alone(lambda _: True, "Handshake", "b", "c")
+    assert not found
 
 
 def test_a_control_that_does_not_end_claims_nothing() -> None:
@@ -354,7 +360,7 @@ def test_reductions_have_a_budget() -> None:
 @pytest.mark.parametrize("lawful", [True, False])
 def test_a_lawful_end_needs_no_experiment(lawful: bool) -> None:
     end = replace(CLOSE, lawful=lawful)
-    experiments = Simulated(lambda sent: True)
+    experiments = Simulated(lambda sent: any(sent))
     found = isolated(experiments, (met("a", MIDDLE, end), session("a", "Touch", end=end)))
     assert bool(found) == bool(experiments.played) == (not lawful)
 
