@@ -25,8 +25,9 @@ NEARLY = 0.8  # share of the handshake time before which an end has another reas
 async def excuse_end(iut: Iut, session: Session) -> AsyncIterator[None]:
     """Raise another conclusion instead of a Violation if the end of the session explains it.
 
-    The conclusion is Inconclusive if the IUT also ends plain sessions. It is Hindered if the
-    machine was so busy that the handshake of the suite can have been too late.
+    The conclusion is Inconclusive if the IUT also ends plain sessions, after an announcement or
+    when it drops a silent peer. It is Hindered if the machine was so busy that the handshake of the
+    suite can have been too late.
     """
     before = iut.testbed.timeouts.crowding.lost()
     try:
@@ -37,7 +38,8 @@ async def excuse_end(iut: Iut, session: Session) -> AsyncIterator[None]:
             raise
         wrong.shown_in(session)
         await _raise_if_hindered(iut, session, iut.testbed.timeouts.crowding.lost() - before)
-        if has_announced_end(session) and await is_ended_by_itself(iut, session):
+        known = has_announced_end(session) or await _is_dropped_like_silent_peers(iut, session)
+        if known and await is_ended_by_itself(iut, session):
             raise Inconclusive(f"{describe_own_end(session)}; {wrong}").shown_in(session) from None
         raise
 
@@ -59,14 +61,23 @@ async def _raise_if_hindered(iut: Iut, session: Session, lost: float) -> None:
 
 async def time_of_a_silent_peer(iut: Iut) -> float:
     """Return the seconds for which the IUT keeps a silent peer; 0 means for ever."""
+    declared = iut.configuration.declared("handshake")
+    return declared if declared is not None else await _observed_time_of_a_silent_peer(iut)
 
+
+async def _observed_time_of_a_silent_peer(iut: Iut) -> float:
     async def find() -> float:
         async with iut.session() as silent:
             closed = await silent.until_closed(iut.configuration.max_wait)
             return end_time(silent) if closed else 0.0
 
-    declared = iut.configuration.declared("handshake")
-    return declared if declared is not None else await iut.cached("time of a silent peer", find)
+    return await iut.cached("time of a silent peer", find)
+
+
+async def _is_dropped_like_silent_peers(iut: Iut, session: Session) -> bool:
+    """True if this session ended at the time of a silent peer, which handshake.patient judges."""
+    dropped = await _observed_time_of_a_silent_peer(iut)
+    return bool(dropped) and abs(end_time(session) - dropped) < session.seconds("quiet")
 
 
 def end_time(session: Session) -> float:

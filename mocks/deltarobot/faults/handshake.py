@@ -203,6 +203,10 @@ FAULTS["handshake.patient"] = {
             "out_of_patience", lambda peer: peer.refuse(f"no handshake within {peer.patience:g} s")
         ),
     ),
+    "time-goes-on-in-silence": Subtle(
+        "Closes each connection when the time for the handshake is over, and announces no end.",
+        instead("out_of_patience", lambda peer: peer.close("the time for the handshake is over")),
+    ),
 }
 
 
