@@ -2,10 +2,11 @@
 
 import contextlib
 import json
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
-from conformance.cases import check, explore, lasting, requirement
+from conformance.cases import check, compared, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import strategies
 from conformance.openroberta.codec import encode
@@ -92,6 +93,11 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
 
     The lab does not use its values, and the unanswered push stays unanswered.
     """
+    await compared(iut, partial(_check_thrown_away, iut), True, False, "push.answered")
+
+
+async def _check_thrown_away(iut: Iut, wrong: bool) -> None:
+    """Raise Violation unless a push is served, after another push without a field if `wrong`."""
     async with playing(iut) as tester:
         robot = await open_after_repeat(tester)
         waits = await robot.push()
@@ -101,9 +107,12 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
         message = await waits.session.wait_for(within=soon)
         if message is not None:
             raise waits.wrong("no immediate answer", message, "push.held")
+        if not wrong:
+            await assert_still_served(tester, robot, waits)
+            return
         battery = robot.data["battery"]
-        wrong = {**robot.object("push", "firmwarename"), "battery": "1.5"}
-        await (await robot.ask(PUSHCMD, wrong)).check_refused("refuses.firmwarename")
+        lacking = {**robot.object("push", "firmwarename"), "battery": "1.5"}
+        await (await robot.ask(PUSHCMD, lacking)).check_refused("refuses.firmwarename")
         held = waits.session.now - waits.asked < early
         message = await waits.session.wait_for(within=tester.seconds("quiet"))
         if message is not None and message.at - waits.asked < early:
@@ -115,7 +124,12 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
                 f"the user to see the battery {battery!r}",
                 f"the user sees {seen!r}",
             )
-        await assert_still_served(tester, robot, waits if message is None else None)
+        try:
+            await assert_still_served(tester, robot, waits if message is None else None)
+        except Violation as unserved:
+            # The refused push is the reason for every other wrong answer to a push.
+            unserved.requirement = None
+            raise
         if not held:
             raise Inconclusive(
                 "the hold of the push ended before another push was refused; a longer "
@@ -140,12 +154,20 @@ async def assert_still_served(
 @requirement("refuses.download")
 async def test_download_without_a_field(iut: Iut) -> None:
     """A request for a program without a field gets an error. A whole one does not."""
-    async with playing(iut) as tester:
-        robot = await tester.open_linked()
-        await robot.run_and_receive("run", "Download", "run.command")
-        for name in MANDATORY:
-            await assert_refused(partial(robot.ask, DOWNLOAD, robot.object("push", name)))
-        await robot.file()
+
+    async def play(lacking: Collection[str]) -> None:
+        async with playing(iut) as tester:
+            robot = await tester.open_linked()
+            await robot.run_and_receive("run", "Download", "run.command")
+            for name in lacking:
+                await assert_refused(partial(robot.ask, DOWNLOAD, robot.object("push", name)))
+            try:
+                await robot.file()
+            except Violation as wrong:
+                wrong.requirement = "refuses.thrown-away" if lacking else wrong.requirement
+                raise
+
+    await compared(iut, play, MANDATORY, (), "run.bytes")
 
 
 @requirement("exit.optional")

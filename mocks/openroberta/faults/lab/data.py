@@ -67,6 +67,14 @@ def _register(lab: Lab, data: Data) -> None:
     lab.robots[token] = lab.registered(token, data)
 
 
+def _forget(lab: Lab, data: Data) -> None:
+    lab.robots.pop(str(data.get("token")), None)
+
+
+def _is_known(lab: Lab, robot: KnownRobot) -> bool:
+    return lab.robots.get(robot.token) is robot
+
+
 def _answer_held_push(lab: Lab, data: Data) -> None:
     if robot := lab.robot(data):
         give(robot.pushes, "repeat", "repeat")
@@ -155,8 +163,14 @@ FAULTS["refuses.thrown-away"] = {
     ),
     "wrong-push-disconnects": Subtle(
         "Disconnects a robot after a push without a field.",
-        before(
-            "incomplete", lambda lab, data: lab.robots.pop(str(data.get("token")), None), PUSHES
+        before("incomplete", _forget, PUSHES),
+    ),
+    "wrong-push-aborts": Subtle(
+        "Forgets a robot after a push without a field, and answers its earlier push with abort.",
+        before("incomplete", _forget, PUSHES),
+        alter(
+            "pushed",
+            lambda lab, robot, command: (robot, command if _is_known(lab, robot) else "abort"),
         ),
     ),
     "refused-token-burnt": Subtle(
