@@ -307,7 +307,8 @@ class Oracle:
         client = self._sides[CLIENT]
         if client.phase in (Phase.OPEN, Phase.ENDED):
             self.exercised.add("handshake.before-service")
-        yield from client.walk.step(SERVER, _SERVED, message=name)
+        if self._sides[SERVER].phase is not Phase.ENDED:
+            yield from client.walk.step(SERVER, _SERVED, message=name)
 
     # Rules, one for each message that has any
 

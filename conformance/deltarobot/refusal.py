@@ -29,12 +29,7 @@ async def assert_refused(
     """
     expected = f"the connection to be closed after {what}"
     await tester.of(session).prompt(session)
-    sign = await session.wait_for(*tester.of(session).signs, within="response")
-    if sign and not await _is_serving_anybody(iut):
-        about = "end.nothing-after" if has_announced_end(session, sign) else requirement
-        came = f"received {sign.name}: the IUT serves the peer"
-        # Another session was opened since.
-        raise Violation(expected, came, about, sign.event).shown_in(session)
+    await _assert_no_service(iut, session, expected, "response", requirement)
     if not await _is_closed(iut, session, "wrong"):
         about = "end.closes" if has_announced_end(session) else requirement
         raise Violation(expected, "the connection stays open", about).shown_in(session)
@@ -43,12 +38,21 @@ async def assert_refused(
 
 async def assert_unserved(iut: Iut, session: Session, what: str) -> None:
     """Raise Violation if the IUT serves or keeps a peer that sends nothing more."""
-    sign = await session.wait_for(*tester.of(session).signs, within=session.seconds("quiet"))
-    if sign and not await _is_serving_anybody(iut):
-        came = f"received {sign.name}: the IUT serves the peer"
-        expected = f"the connection to be closed after {what}"
-        raise Violation(expected, came, event=sign.event).shown_in(session)
+    expected = f"the connection to be closed after {what}"
+    await _assert_no_service(iut, session, expected, session.seconds("quiet"))
     await assert_dropped(iut, session, what)
+
+
+async def _assert_no_service(
+    iut: Iut, session: Session, expected: str, within: str | float, requirement: str | None = None
+) -> None:
+    """Raise Violation if the IUT serves this peer within this time."""
+    sign = await session.wait_for(*tester.of(session).signs, within=within)
+    if sign and not await _is_serving_anybody(iut):
+        about = "end.nothing-after" if has_announced_end(session, sign) else requirement
+        came = f"received {sign.name}: the IUT serves the peer"
+        # Another session was opened since.
+        raise Violation(expected, came, about, sign.event).shown_in(session)
 
 
 async def _is_serving_anybody(iut: Iut) -> bool:

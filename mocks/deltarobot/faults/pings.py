@@ -14,7 +14,7 @@ from mocks.deltarobot.faults.building import LATER, Tiring, named
 from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import VERSION
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.steps import before, die, first, instead, note, noted, only, skip, then
+from mocks.steps import before, die, first, instead, note, noted, only, send, skip, then
 
 
 def _ping_with_32_bits(server: Server, number: int) -> None:
@@ -91,6 +91,13 @@ FAULTS["messages.unknown-skipped"] = {
         "Stops sending pings after it has received an unknown message.",
         skip("send_ping", noted("puzzled")),
         then("skip", note("puzzled")),
+    ),
+}
+
+FAULTS["end.nothing-after"] = {
+    "ping-after-its-end": Subtle(
+        "Sends a ping after its end of transmission, also to a client that it refuses.",
+        then("announce_end", send(message("Ping", number=12345))),
     ),
 }
 
