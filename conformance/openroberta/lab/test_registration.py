@@ -381,15 +381,18 @@ async def test_push_of_nobody(iut: Iut) -> None:
     """A push whose token is unknown, or still being registered, gets no command."""
     async with playing(iut) as tester:
         robot = tester.robot()
-        exchange = await robot.push()
-        message = await exchange.session.wait_for(within=late_after(tester, "push_hold"))
-        check(
-            message is None or is_refusal(message.name, message.value),
-            "an error or abort for a push with an unknown token",
-            f"received {message.name if message else ''}",
-        )
+        await _assert_unserved(robot, "with an unknown token")
         waits = await robot.ask(message_names.PUSHCMD, robot.object("register"))
         await waits.assert_unanswered()
+        await _assert_unserved(robot, "before its token is entered")
+
+
+async def _assert_unserved(robot: Robot, which: str) -> None:
+    """Raise Violation if a push of this robot gets a command."""
+    exchange = await robot.push()
+    message = await exchange.session.wait_for(within=late_after(robot.tester, "push_hold"))
+    if message is not None and not is_refusal(message.name, message.value):
+        raise exchange.violation(f"an error or abort {which}", message, None)
 
 
 @requirement("register.repeat")

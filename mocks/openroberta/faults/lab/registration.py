@@ -125,6 +125,11 @@ def _is_running(lab: Lab, data: Any, served: Served) -> bool:
     return robot is not None and robot.step is Step.RUNNING
 
 
+def _pushes_unlinked(lab: Lab, data: Any, served: Served) -> bool:
+    robot = lab.robot(data)
+    return robot is not None and robot.step is Step.REGISTERING
+
+
 FAULTS = Table(Lab)
 
 FAULTS["register.held"] = {
@@ -298,6 +303,10 @@ FAULTS["robustness.unknown-token"] = {
         "Answers pushes of unregistered robots with repeat.",
         instead("stranger", call("command", "repeat")),
         instead("download", call("refusal", 500), lambda lab, value: not lab.robot(body(value))),
+    ),
+    "serves-while-registering": Subtle(
+        "Answers pushes of robots whose token was not entered with repeat.",
+        instead("push", call("command", "repeat"), _pushes_unlinked),
     ),
 }
 
