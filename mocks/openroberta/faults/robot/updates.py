@@ -85,6 +85,21 @@ class PushesAfterUpdate(Robot):
         await self.pause()
 
 
+@fault("pushes-with-new-version", violates="update.stops-pushing", subtle=True)
+class PushesWithNewVersion(PushesAfterUpdate):
+    """Goes on pushing after an update, with its new version."""
+
+    version = ""
+
+    async def update(self) -> None:
+        await super().update()
+        self.version = "1.11.0"
+
+    def data(self, cmd: str) -> dict[str, Any]:
+        data = super().data(cmd)
+        return data | {"menuversion": self.version or data["menuversion"]}
+
+
 @fault("pushes-before-updates", violates="update.stops-pushing", subtle=True)
 class PushesBeforeUpdates(Robot):
     """Confirms the update with a push before the end of the update."""
