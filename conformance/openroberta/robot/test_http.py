@@ -258,6 +258,17 @@ async def test_closed_without_a_word(iut: Iut) -> None:
 
     The robot can take its lost request for an error, and register again.
     """
+    try:
+        await _closing_without_a_word(iut)
+    except Violation as wrong:
+        wrong.shown_in(next(reversed(iut.sessions), None))
+        # A robot that gives up after any error has a different fault.
+        if not await iut.cached("goes on after an error", lambda: _goes_on_after_error(iut)):
+            wrong.requirement = "robustness.lost-answers"
+        raise
+
+
+async def _closing_without_a_word(iut: Iut) -> None:
     async with playing(iut) as tester:
         asked = await tester.link()
         closed = "an answer whose connection was closed without an announcement"
@@ -266,6 +277,14 @@ async def test_closed_without_a_word(iut: Iut) -> None:
             asked = await tester.next("Push", "Register", within=RESTART, after=closed)
         await asked.command("repeat")
         await tester.next("Push", within=RESTART, after="answers that came as usual again")
+
+
+async def _goes_on_after_error(iut: Iut) -> bool:
+    """Return True if the robot sends another request after an error in answer to a push."""
+    async with playing(iut) as tester:
+        await (await tester.link()).refuse(500)
+        within = tester.iut.countdown(*RESTART)
+        return await tester.wait_for("Push", "Register", within=within) is not None
 
 
 @requirement("http.persistence")

@@ -68,7 +68,9 @@ async def test_at_once_after_errors(iut: Iut) -> None:
         push, took = await tester.link(), list[float]()
         for _ in range(ERRORS):
             await push.refuse(500)
-            push = await tester.next("Push", "Register", within=RESTART)
+            push = await tester.next(
+                "Push", "Register", within=RESTART, requirement="robustness.lost-answers"
+            )
         for _ in range(4):
             await push.command("repeat")
             answered = asyncio.get_running_loop().time()

@@ -77,6 +77,10 @@ FAULTS["robustness.lost-answers"] = {
             "heard", wait_for_ever, ASKS_COMMAND & answered(lambda answer: answer.name == "Refusal")
         ),
     ),
+    "any-loss-ends": Subtle(
+        "Stops after an error in answer to a push, or after a lost answer.",
+        before("disturbed", wait_for_ever, lambda _, command: not command),
+    ),
     "unavailable-ends": Subtle(
         "Crashes after an answer with status 503.",
         before("command", die, answered(lambda a: a.value and a.value.get("status") == 503)),
