@@ -5,6 +5,7 @@ import contextlib
 from conformance.iut import Iut
 from conformance.openroberta.codec import response
 from conformance.openroberta.robot.tester import playing
+from conformance.openroberta.robot.tester.exchange import POLLING
 from conformance.verdicts import Conclusion, Violation
 
 SMOKE = "register.first"
@@ -25,10 +26,11 @@ async def smoke(iut: Iut) -> None:
 
 
 async def _can_read_spaces(iut: Iut) -> bool:
-    """True if the robot pushes after an answer with a space in its JSON."""
+    """True if the robot sends a push next after an answer with a space in its JSON."""
     with contextlib.suppress(Conclusion):
         async with playing(Iut(iut.testbed, iut.requirement_id)) as tester:
             asked = await tester.next("Register")
             await asked.answer(response(200, {"Content-Type": "application/json"}, _SPACED))
-            return await tester.wait_for("Push", within=tester.seconds("response")) is not None
+            found = await tester.wait_for(*POLLING, within=tester.seconds("response"))
+            return found is not None and found.name == "Push"
     return False

@@ -165,6 +165,17 @@ class RegistersTwice(Robot):
         return command
 
 
+@fault("registers-twice-briefly", violates="register.then-push", subtle=True)
+class RegistersTwiceBriefly(Robot):
+    """Registers again after repeat, but soon gives up and pushes."""
+
+    async def register(self) -> str:
+        command = await super().register()
+        if command == "repeat":
+            await self.ask(self.post(message_names.PUSHCMD, self.data("register")), 0.2)
+        return command
+
+
 @fault("pushes-on-a-timer", violates="push.one-at-a-time", subtle=True)
 class PushesOnATimer(Robot):
     """Pushes each 0.2 s, also while its pushes are unanswered."""
