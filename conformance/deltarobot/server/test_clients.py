@@ -9,6 +9,8 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+import pytest
+
 from conformance.cases import check, lasting, requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.floats import is_same
@@ -27,7 +29,7 @@ from conformance.deltarobot.server.exercise import (
     run_operation,
     set_progress,
 )
-from conformance.deltarobot.server.tester import NEXT, TESTER, end_session, open_next_client
+from conformance.deltarobot.server.tester import NEXT, TESTER, end_session, open_next_client, visit
 from conformance.deltarobot.service import check_continues, check_serves, leave_out_refused
 from conformance.deltarobot.session_ends import (
     describe_own_end,
@@ -266,11 +268,17 @@ async def test_exercise_without_a_client(iut: Iut) -> None:
 
 
 @requirement(NEXT)
-async def test_after_one_that_reads_nothing(iut: Iut) -> None:
-    """A client is served after another client disconnected without reading several long curves."""
+@pytest.mark.parametrize("finishes", [False, True], ids=["closes", "half-closes"])
+async def test_after_one_that_reads_nothing(iut: Iut, finishes: bool) -> None:
+    """A client is served after another client disconnected without reading several long curves.
+
+    A server that reads the end of the stream while it writes can be killed by SIGPIPE.
+    """
     async with iut.instance() as instance:
         if not instance.upper.offers("exercise"):
             raise NotExercised("needs the operation 'exercise', to send a client long curves")
+        # The transcript of this session shows the violation, because the next client has none.
+        await visit(iut, instance)
         instance.narrow = True
         deaf = await instance.link()
         await deaf.write(b"".join(map(encode, HANDSHAKE)))
@@ -282,6 +290,9 @@ async def test_after_one_that_reads_nothing(iut: Iut) -> None:
         # A server that waits for this client can block all other clients.
         await asyncio.wait({beginning}, timeout=iut.seconds("response"))
         beginning.cancel()
+        if finishes:
+            deaf.finish()
+            await asyncio.sleep(iut.seconds("quiet"))
         await deaf.close()
         instance.narrow = False
         after = f"a client that has read nothing of {_UNREAD} long curves"

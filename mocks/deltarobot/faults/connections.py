@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -134,6 +135,10 @@ SERVER["robustness.next-client"] = {
     "busy-for-ever": Subtle(
         "Ends the transmission to every client but the first after its handshake.",
         then("opened", call("end", "busy"), LATER),
+    ),
+    "dies-of-sigpipe": Subtle(
+        "Is killed by SIGPIPE when it writes to a client that has disconnected.",
+        before("opened", lambda _: signal.signal(signal.SIGPIPE, signal.SIG_DFL)),
     ),
     "files-left-open": Subtle(
         "Leaves a file open for each client whose handshake is wrong.",
