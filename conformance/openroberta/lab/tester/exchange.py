@@ -150,10 +150,7 @@ class Exchange:
             raise self.failed(f"{name} as {what}", f"{came} within {latest:.1f} s", about)
         took = message.at - self.asked
         if message.name != name or took < earliest:
-            unknown = message.name == message_names.RESPONSE and "cmd" in message.value.get(
-                "json", {}
-            )
-            other = requirement or ("commands.lab" if unknown else about)
+            other = requirement or ("commands.lab" if has_unknown_command(message) else about)
             other = early if message.name == name else other
             raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message, other)
         return took
@@ -194,6 +191,11 @@ class Exchange:
     ) -> Violation:
         """Return a violation that refers to the session of this request."""
         return Violation(expected, came, requirement, event).shown_in(self.session)
+
+
+def has_unknown_command(message: Message) -> bool:
+    """Return True if this answer has a command that the protocol does not define."""
+    return message.name == message_names.RESPONSE and "cmd" in message.value.get("json", {})
 
 
 async def assert_refused(ask: Callable[[], Awaitable[Exchange]]) -> None:

@@ -5,7 +5,7 @@ import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conformance.openroberta import message_names
-from conformance.openroberta.lab.tester.exchange import Exchange
+from conformance.openroberta.lab.tester.exchange import Exchange, has_unknown_command
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
@@ -226,7 +226,8 @@ class Robot:
             if doing.is_running and exchange.was_held(message, "Push"):
                 # The user has not acted yet, so another answer than Repeat is wrong in itself.
                 raise exchange.violation("Repeat", message, "push.answered")
-            raise exchange.violation(command, message, requirement)
+            known = "commands.lab" if has_unknown_command(message) else None
+            raise exchange.violation(command, message, requirement or known)
         came = loop.time() - exchange.session.now + message.at
         return Commanded(doing, message, exchange, 0.0 if doing.is_running else came - doing.ended)
 
