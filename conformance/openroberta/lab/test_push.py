@@ -69,6 +69,20 @@ async def test_held_after_a_program(iut: Iut) -> None:
         await (await robot.push()).time_until("Repeat", shortest, latest)
 
 
+@requirement("push.held")
+@lasting
+async def test_held_while_another_robot_comes(iut: Iut) -> None:
+    """A push is held although another robot registers and pushes."""
+    async with playing(iut) as tester:
+        shortest = earliest_answer(tester, "push_hold")
+        _, latest = latest_answers(tester, "push_hold")
+        robot = await tester.open_linked()
+        await (await robot.push()).time_until("Repeat", 0, latest)
+        exchange = await robot.push()
+        await (await tester.open_linked()).push()
+        await exchange.time_until("Repeat", shortest, latest)
+
+
 @requirement("push.own-time")
 @lasting
 async def test_held_for_two(iut: Iut) -> None:

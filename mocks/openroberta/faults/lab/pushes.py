@@ -14,7 +14,7 @@ from mocks.openroberta.faults.lab.bases import (
     silence,
 )
 from mocks.openroberta.http import Served
-from mocks.openroberta.known_robot import KnownRobot, Program
+from mocks.openroberta.known_robot import KnownRobot, Program, give
 from mocks.openroberta.lab import Lab
 from mocks.steps import (
     Change,
@@ -79,6 +79,12 @@ def _is_held_twice(_: Lab, robot: KnownRobot, command: str) -> bool:
     return sum(not push.done() for push in robot.pushes) > 1
 
 
+def _wake_others(lab: Lab, data: Mapping[str, Any], served: Served) -> None:
+    for robot in lab.robots.values():
+        if robot is not lab.robot(data):
+            give(robot.pushes, "repeat", "repeat")
+
+
 def _state_while_others_push(usual: Function, lab: Lab, robot: KnownRobot) -> str:
     state: str = usual(lab, robot)
     others = [other for other in lab.robots.values() if other is not robot]
@@ -110,6 +116,10 @@ FAULTS["push.held"] = {
     "at-once-after-programs": Subtle(
         "Answers pushes immediately after a program.",
         instead("push_time", lambda *_: 0.0, lambda _, robot: robot.program),
+    ),
+    "pushes-wake-others": Subtle(
+        "Answers the held pushes of all robots when a robot pushes.",
+        before("push", _wake_others),
     ),
 }
 
