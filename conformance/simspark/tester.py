@@ -58,7 +58,7 @@ async def leave(session: Session) -> None:
 
 
 @contextlib.asynccontextmanager
-async def blaming_pieces(
+async def blame_pieces(
     iut: Iut, play: Callable[[Iut, Segmentation | None], Awaitable[None]]
 ) -> AsyncIterator[None]:
     """Raise Inconclusive for a violation in this block if the IUT loses messages in pieces.

@@ -22,7 +22,7 @@ from conformance.simspark.tester import (
     LONG_NUMBERS,
     LONG_TEXTS,
     ODD_NUMBERS,
-    blaming_pieces,
+    blame_pieces,
     expressions,
     judge_one_session,
     raise_if_unreadable,
@@ -328,7 +328,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
                     )
                     await tester.check_continues(f"a group of {size} bytes")
 
-    async with blaming_pieces(iut, send_in_pieces):
+    async with blame_pieces(iut, send_in_pieces):
         await compare_with_single_groups(iut, play)
 
 

@@ -15,7 +15,7 @@ from conformance.simspark.agent.tester import (
     send_groups_singly,
     send_in_pieces,
 )
-from conformance.simspark.tester import blaming_pieces, expressions, require_reported
+from conformance.simspark.tester import blame_pieces, expressions, require_reported
 
 _BURST = 40  # groups in one write; more than a small queue of messages has room for
 
@@ -111,7 +111,7 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 
     It takes no message from inside an incomplete message.
     """
-    async with blaming_pieces(iut, send_in_pieces), connect_agent(iut) as tester:
+    async with blame_pieces(iut, send_in_pieces), connect_agent(iut) as tester:
         await tester.send_group(angle=1.0)
         await tester.check_known_if_reported(1.0, "the init")
         inside = bytes_of(tester.group(angle=66.0))

@@ -8,7 +8,7 @@ from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.simspark import malformed, messages
 from conformance.simspark.codec import frame
 from conformance.simspark.monitor.tester import connect_monitor, introduce_monitor
-from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, blaming_pieces, require_reported
+from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, blame_pieces, require_reported
 
 
 @requirement("frame.segmentation")
@@ -147,7 +147,7 @@ async def test_large_scenes(iut: Iut) -> None:
                 await tester.check_known_if_reported(score_right=goals)
             await tester.check_continues("large messages" if large else "a few messages")
 
-    async with blaming_pieces(iut, _send_in_pieces):
+    async with blame_pieces(iut, _send_in_pieces):
         await compared(iut, play, True, False, "monitors.understood")
 
 
@@ -158,7 +158,7 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 
     It takes no message from inside an incomplete message.
     """
-    async with blaming_pieces(iut, _send_in_pieces), introduce_monitor(iut) as tester:
+    async with blame_pieces(iut, _send_in_pieces), introduce_monitor(iut) as tester:
         await tester.check_known_if_reported(time=tester.time)
         inside = tester.bytes_of(tester.partial(more="(score_left 93)(score_right 94)"))
         await tester.session.send_bytes(malformed.message_beyond_bit(bit, inside))

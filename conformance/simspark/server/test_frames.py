@@ -31,7 +31,7 @@ from conformance.simspark.server.tester.monitors import (
 )
 from conformance.simspark.tester import (
     FORMS_OF_NUMBERS,
-    blaming_pieces,
+    blame_pieces,
     expressions,
     judge_one_session,
 )
@@ -389,7 +389,7 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
     It takes no message from inside an incomplete message.
     """
     async with (
-        blaming_pieces(iut, _command_in_pieces),
+        blame_pieces(iut, _command_in_pieces),
         iut.instance() as instance,
         watch_server(iut, instance) as watch,
     ):
@@ -430,7 +430,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     The messages after them show that the server is in step with the stream.
     """
     async with (
-        blaming_pieces(iut, _command_in_pieces),
+        blame_pieces(iut, _command_in_pieces),
         _as_plain_scores(iut),
         watch_server(iut) as watch,
     ):
@@ -448,7 +448,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
 async def test_lengths_of_an_agent(iut: Iut) -> None:
     """The server reads effectors of 255 to 65,537 bytes in full."""
     async with (
-        blaming_pieces(iut, _act_in_pieces),
+        blame_pieces(iut, _act_in_pieces),
         iut.instance() as instance,
         play_agent(iut, instance) as agent,
     ):
