@@ -317,6 +317,8 @@ async def test_program_between_a_lost_push_and_the_next(iut: Iut) -> None:
         exchange = await robot.push()
         await _await_reading(exchange)
         await exchange.session.close()
+        # The lab needs a moment to notice the loss.
+        await asyncio.sleep(tester.seconds("quiet"))
         try:
             await _run_before_a_push(tester, robot, latest)
         except Violation as none:
