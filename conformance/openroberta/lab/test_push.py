@@ -49,8 +49,7 @@ async def test_held(iut: Iut) -> None:
     async with playing(iut) as tester:
         shortest = earliest_answer(tester, "push_hold")
         _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.open_linked()
-        await (await robot.push()).time_until("Repeat", 0, latest)
+        robot = await open_after_repeat(tester)
         for _ in range(2 if tester.seconds("push_hold") > 2 else TRIES):
             exchange = await robot.push()
             await exchange.time_until("Repeat", shortest, latest)
@@ -76,8 +75,7 @@ async def test_held_while_another_robot_comes(iut: Iut) -> None:
     async with playing(iut) as tester:
         shortest = earliest_answer(tester, "push_hold")
         _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.open_linked()
-        await (await robot.push()).time_until("Repeat", 0, latest)
+        robot = await open_after_repeat(tester)
         exchange = await robot.push()
         await (await tester.open_linked()).push()
         await exchange.time_until("Repeat", shortest, latest)
@@ -120,9 +118,7 @@ async def test_own_time_after_a_program(iut: Iut) -> None:
 async def test_commands(iut: Iut) -> None:
     """Registrations and pushes are answered with commands of the protocol."""
     async with playing(iut) as tester:
-        _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.open_linked()
-        await (await robot.push()).time_until("Repeat", 0, latest)
+        robot = await open_after_repeat(tester)
         if await tester.offers("run"):
             await robot.run_and_receive("run", "Download", None)
 
@@ -331,8 +327,7 @@ async def test_run_between_pushes(iut: Iut) -> None:
     """A program that is run between two pushes is announced with the second push."""
     async with playing(iut) as tester:
         _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.open_linked()
-        await (await robot.push()).time_until("Repeat", 0, latest)
+        robot = await open_after_repeat(tester)
         await _run_before_a_push(tester, robot, latest)
 
 
