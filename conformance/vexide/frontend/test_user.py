@@ -1,6 +1,8 @@
 """Actions of the user with the touch screen and the controller."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -91,11 +93,7 @@ async def test_long_touch_and_release(iut: Iut) -> None:
 @lasting
 async def test_short_touch_after_a_long_one(iut: Iut) -> None:
     """After a short touch, no Held comes for a touch that is over."""
-    async with open_in_setup(iut, starting=False) as session:
-        await start_if_possible(iut, session)
-        took = await _time_until_held(session)
-        await _touch(session, 240, 136, "Released")
-        await _require_release(session)
+    async with _open_after_held(iut) as (session, took):
         await _touch(session, 240, 136, "Pressed")
         await _touch(session, 240, 136, "Released")
         left = session.countdown(took)
@@ -152,11 +150,7 @@ async def test_held(iut: Iut) -> None:
 @lasting
 async def test_time_of_each_touch(iut: Iut) -> None:
     """The time until Held starts again with each touch."""
-    async with open_in_setup(iut, starting=False) as session:
-        await start_if_possible(iut, session)
-        took = await _time_until_held(session)
-        await _touch(session, 240, 136, "Released")
-        await _require_release(session)
+    async with _open_after_held(iut) as (session, took):
         await asyncio.sleep(took)  # wait until no timer of the first touch is left
         await _touch(session, 240, 136, "Pressed")
         pressed = session.now
@@ -193,15 +187,20 @@ def _longest_time_until_held(session: Session) -> float:
     return session.seconds("response") + (declared or 0)
 
 
-async def _time_until_held(session: Session) -> float:
-    """Touch the display; return the seconds until Held comes.
+@contextlib.asynccontextmanager
+async def _open_after_held(iut: Iut) -> AsyncIterator[tuple[Session, float]]:
+    """Yield a session after a released touch, and the seconds until Held came in this touch.
 
     Raises NotExercised if no Held comes.
     """
-    took = await _wait_until_held(session)
-    if took is None:
-        raise NotExercised("the frontend sends no Held by itself")
-    return took
+    async with open_in_setup(iut, starting=False) as session:
+        await start_if_possible(iut, session)
+        took = await _wait_until_held(session)
+        if took is None:
+            raise NotExercised("the frontend sends no Held by itself")
+        await _touch(session, 240, 136, "Released")
+        await _require_release(session)
+        yield session, took
 
 
 async def _wait_until_held(session: Session) -> float | None:
