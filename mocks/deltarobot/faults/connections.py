@@ -1,7 +1,6 @@
 """Faults that only a later connection or another client reveals."""
 
 import asyncio
-import os
 import signal
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -24,6 +23,7 @@ from mocks.steps import (
     from_connection,
     having,
     instead,
+    leave_file_open,
     note,
     noted,
     send,
@@ -142,7 +142,7 @@ SERVER["robustness.next-client"] = {
     ),
     "files-left-open": Subtle(
         "Leaves a file open for each client whose handshake is wrong.",
-        then("refuse", lambda *_: os.open("/dev/null", 0)),
+        then("refuse", leave_file_open),
     ),
     "fourth-client-unserved": Subtle(
         "Sends the handshake to its fourth client, and then does not serve it.",

@@ -1,7 +1,6 @@
 """Faults of the RPC server that mix up its clients, or suffer when one leaves."""
 
 import asyncio
-import os
 from typing import Any, ClassVar
 
 from conformance.codec import Decoder
@@ -16,6 +15,7 @@ from mocks.steps import (
     having,
     instead,
     later,
+    leave_file_open,
     noted,
     skip,
     then,
@@ -94,9 +94,7 @@ FAULTS["robustness.many-clients"] = {
         "Closes every connection after the thousandth, because it never frees places.",
         instead("run", lambda _, stream: stream.closed(), from_connection(1001)),
     ),
-    "files-left-open": Subtle(
-        "Leaves a file open for each client.", then("run", lambda *_: os.open("/dev/null", 0))
-    ),
+    "files-left-open": Subtle("Leaves a file open for each client.", then("run", leave_file_open)),
     "sixty-four-places": Subtle(
         "Closes a connection while 64 others are open.",
         instead("run", lambda _, stream: stream.closed(), _is_crowded),
