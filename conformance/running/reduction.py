@@ -396,18 +396,14 @@ class Reduction:
             return ()
         if not (await self._does_end(smallest) and await self._does_end(smallest)):
             return ()
-        latest = self.latest
         if not before:
-            ends = await self._ends_unasked(culprit)
-            self.latest = latest
-            return () if ends else smallest
+            return () if await self._ends_unasked(culprit) else smallest
         if self.replays >= REPLAYS or await self._does_end(before):
             return ()
         if self._wait is Wait.LAST and before[-1].left > _MIN_END_TIME:
             self._wait = Wait.OWN
             if await self._does_end(before):
                 return await self.smallest_session(whole_opening)
-        self.latest = latest
         return smallest
 
     def _ends_without_us(self, steps: Sequence[Step]) -> bool:
