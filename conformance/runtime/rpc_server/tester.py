@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from conformance.definitions.keywords import short_json
+from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.runtime.numbers import is_rounded
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
@@ -239,21 +240,24 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
     Unreachable if the server exits when its first client disconnects.
     """
 
+    async def exits(instance: Instance) -> bool:
+        # The system can still accept a connection that the server will never see.
+        process = instance.process
+        ended = process and await process.wait(iut.seconds("response"))
+        return bool(process and ended and not await process.crashes(0))
+
     async def has_answered() -> bool:
         plain = Iut(iut.testbed, "")
         async with plain.instance() as instance:
             for number in range(2):
+                if number and await exits(instance):
+                    raise Unreachable("the server exits when its first client disconnects")
                 async with plain.connect(instance) as session:
                     within = "response" if number else session.countdown(session.reaction_time)
                     await session.send(request(number, usual_procedure(iut)))
                     if not await session.wait_for(RESPONSE, within=within):
                         # failures of the first connection are another requirement
                         return not number
-                # The system can still accept a connection that the server will never see.
-                process = instance.process
-                exits = process and await process.wait(plain.seconds("response"))
-                if process and exits and not await process.crashes(0):
-                    raise Unreachable("the server exits when its first client disconnects")
         return True
 
     try:
