@@ -97,7 +97,7 @@ class Configuration:
     @property
     def runs_already(self) -> bool:
         """True if the user starts the IUT, so that one process serves all tests."""
-        return bool(self.connect or self.listen) and not self.command
+        return not self.command
 
     @property
     def protocol(self) -> Protocol:

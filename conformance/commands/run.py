@@ -155,7 +155,7 @@ def run_configuration(
     role = protocols.role(args.role) if args.role else None
     chosen = options_of_iut.iut_configuration(args, role, command)
     if args.workers not in (None, "1", "auto"):
-        if not chosen.command:
+        if chosen.runs_already:
             why = "is started by hand"
         elif chosen.has_fixed_address:
             why = "has a fixed address"

@@ -85,7 +85,7 @@ class Instance:
         """Number of connections so far."""
         self.errors: Link | None = None
         """Standard error of the bridge, if the IUT starts its peer through the bridge."""
-        self.conversation = configuration.protocol.conversation(running=not configuration.command)
+        self.conversation = configuration.protocol.conversation(running=configuration.runs_already)
         """State that the oracles of all its sessions share, if the protocol has any."""
         self.tally = tally or Tally(configuration.protocol)
         self.open: set[Any] = set()

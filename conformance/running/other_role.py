@@ -53,7 +53,7 @@ async def other_role_message(iut: Iut) -> Inconclusive | None:
     Once in a run, the suite starts further instances. It listens or connects in other ways, and
     asks for an operation that only another role has. Returns None if nothing shows another role.
     """
-    if not iut.configuration.command or iut.facts.get(_TRIED_FACT):
+    if iut.configuration.runs_already or iut.facts.get(_TRIED_FACT):
         return None
     iut.facts[_TRIED_FACT] = True
     ways = () if iut.configuration.has_fixed_address else _WAYS

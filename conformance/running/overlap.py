@@ -46,7 +46,7 @@ async def width(testbed: Testbed, tests: int, alone: Smoke) -> Width:
     configuration = testbed.configuration
     if tests <= SEQUENTIAL_TESTS:
         return Width(1)
-    if not configuration.command:
+    if configuration.runs_already:
         return Width(1, "the IUT is started by hand")
     if configuration.has_fixed_address:
         return Width(1, "its address is fixed")

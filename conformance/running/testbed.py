@@ -62,7 +62,7 @@ class Testbed:
     async def __aenter__(self) -> Self:
         """Listen if the user starts the IUT. Raises ConfigurationError."""
         self._clock = asyncio.create_task(self.timeouts.watch_clock())
-        by_hand = self.configuration.listen and not self.configuration.command
+        by_hand = self.configuration.listen and self.configuration.runs_already
         addresses = self.configuration.listen.split(",") if by_hand else []
         for channel, address in zip(self.role.channels or ("",), addresses, strict=False):
             try:
@@ -139,7 +139,7 @@ class Testbed:
             sockets=sockets,
             tally=self.tally,
         )
-        if not self.configuration.command:
+        if self.configuration.runs_already:
             # The user's program is the same in all sessions.
             before, self._by_hand = self._by_hand, instance
             instance.connections = before.connections if before else 0
